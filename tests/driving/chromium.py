@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -41,13 +43,14 @@ def shared_chromium(folder: Path) -> Iterator[str]:
         *("--headless", *OPTIONS, "--remote-debugging-port=0"),
         *(f"--user-data-dir={folder}", "about:blank"),
     ]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    # A group of its own, because the program may be a script that would end without Chromium.
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     written = folder / "DevToolsActivePort"
     while not written.exists() or len(address := written.read_text().split()) < 2:
         assert process.poll() is None, "Chromium does not start"
         time.sleep(0.05)
     yield f"ws://127.0.0.1:{address[0]}{address[1]}"
-    process.terminate()
+    os.killpg(process.pid, signal.SIGTERM)
     process.wait(timeout=60)
 
 
