@@ -24,7 +24,7 @@ RUN = """(runOnly) => axe.run({ preload: false, resultTypes: ['violations'], ...
     ({ violations }) => violations.flatMap(
         ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`)))"""
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""All that may differ between the colour schemes of one page."""
+"""All that may differ between the colours of one page; they are the same in both directions of text."""
 
 FURTHER: dict[str, dict[str, Any]] = {
     "not_found.html": {},
@@ -84,12 +84,12 @@ def test_every_page_is_looked_at() -> None:
 
 
 async def judge(page: Page, *schemes: Scheme) -> list[str]:
-    """Return what axe finds in the page as it is loaded: by all rules, and by those of colours in each further scheme."""
+    """Return what axe finds in the page as it is loaded: light by all rules, dark by those of colours."""
     await page.evaluate(AXE)
     found: list[str] = []
     for scheme in schemes:
         await page.emulate_media(color_scheme=scheme)
-        rules = COLOUR_RULES if scheme != schemes[0] else None
+        rules = COLOUR_RULES if scheme == "dark" else None
         found += [f"{scheme}: {one}" for one in await page.evaluate(RUN, rules)]
     return found
 
@@ -110,11 +110,10 @@ LINKED = {"links": {"help": "https://op.example/help"}}
     ("language", "schemes", "ui"),
     [
         ("en", BOTH, {}),
-        ("ar", BOTH, {}),
-        ("en", BOTH, {"accent": "navy", "background": "#204080", **LINKED}),
+        ("ar", BOTH, {"accent": "navy", "background": "#204080", **LINKED}),
         ("en", ["dark"], {"accent": "#ffcc00", "background": "#fffbe6", **LINKED}),
     ],
-    ids=["left to right", "right to left", "own colours", "own colours for dark pages"],
+    ids=["left to right", "right to left in own colours", "own colours for dark pages"],
 )
 async def test_axe_finds_nothing_on_any_page(
     pages: str, page: Page, language: str, schemes: Iterable[Scheme]
