@@ -11,9 +11,10 @@ def test_every_rule_has_a_test() -> None:
 
 
 def test_a_rule_for_requests_has_a_test_of_requests() -> None:
+    tests = marked_tests()
     for rule in RULES:
         if rule.enforced:
-            files = [path.as_posix() for path in marked_tests()[rule.name]]
+            files = [path.as_posix() for path in tests[rule.name]]
             assert any("tests/config/" not in path for path in files), rule.name
 
 
