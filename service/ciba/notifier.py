@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,7 +10,6 @@ import structlog
 
 from service.ciba.messages import Messages
 from service.config import plugins
-from service.config.problem import CannotServe, Finding
 from service.model.backchannel import AuthenticationNotice, Notifier
 from service.model.ciba_events import CibaNotifierFailed
 from service.model.events import Emit
@@ -40,15 +38,7 @@ def open_notifier(name: str, messages: Messages) -> Notifier:
     """Return the built-in notifier, or the operator's own, made once without arguments; CannotServe if that fails."""
     if name == BUILTIN:
         return BuiltinNotifier(messages)
-    try:
-        made = cast("Callable[[], Notifier]", plugins.load_plugin(name))()
-        plugins.require_notifier(made)
-    except plugins.PluginError as error:
-        raise CannotServe(Finding(_LOCATION, f"{name} {error}", error.hint)) from error
-    except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
-        raise CannotServe(Finding(_LOCATION, message)) from error
-    return made
+    return cast("Notifier", plugins.make_plugin(name, _LOCATION, plugins.require_notifier))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from traceback import extract_tb
+from typing import cast
+
+from service.config.problem import CannotServe, Finding, Location
 
 ENTRY_POINTS = "token_service.grants"
 """The group in which a package offers extension grants."""
@@ -32,6 +35,19 @@ def load_plugin(name: str) -> object:
     except (Exception, SystemExit) as error:  # the import runs code of others
         raise PluginError(f"cannot be imported: {type(error).__name__}: {error}") from error
     raise PluginError(f"no installed package offers {name} in the entry point group {ENTRY_POINTS}")
+
+
+def make_plugin(name: str, location: Location, require: Callable[[object], None]) -> object:
+    """Return the operator's own object, made once without arguments; CannotServe if it cannot be made or lacks something."""
+    try:
+        made = cast("Callable[[], object]", load_plugin(name))()
+        require(made)
+    except PluginError as error:
+        raise CannotServe(Finding(location, f"{name} {error}", error.hint)) from error
+    except (Exception, SystemExit) as error:  # the operator's code may raise anything
+        message = f"{name} cannot be made: {describe_exception(error)}"
+        raise CannotServe(Finding(location, message)) from error
+    return made
 
 
 def require_handler_factory(made: object) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
 import structlog
 
 from service.config import plugins
-from service.config.problem import CannotServe, Finding
 from service.model.events import Emit
 from service.model.factor_events import UserNotifierFailed
 from service.model.factors import FactorNotice, UserNotifier
@@ -27,15 +25,7 @@ def open_user_notifier(name: str | None) -> UserNotifier | None:
     """Return the operator's notifier, made once without arguments; None without a name. Raise CannotServe if that fails."""
     if name is None:
         return None
-    try:
-        made = cast("Callable[[], UserNotifier]", plugins.load_plugin(name))()
-        plugins.require_notifier(made)
-    except plugins.PluginError as error:
-        raise CannotServe(Finding(_LOCATION, f"{name} {error}", error.hint)) from error
-    except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
-        raise CannotServe(Finding(_LOCATION, message)) from error
-    return made
+    return cast("UserNotifier", plugins.make_plugin(name, _LOCATION, plugins.require_notifier))
 
 
 @dataclass(frozen=True, slots=True)

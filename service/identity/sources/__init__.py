@@ -91,12 +91,4 @@ def _import(name: str) -> SourceModule:
 
 def _make_own(name: str) -> UserStore:
     """Return the operator's own store, made once without arguments."""
-    try:
-        store = cast("Callable[[], UserStore]", plugins.load_plugin(name))()
-        plugins.require_user_store(store)
-    except plugins.PluginError as error:
-        raise CannotServe(Finding(_SOURCE, f"{name} {error}", error.hint)) from error
-    except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
-        raise CannotServe(Finding(_SOURCE, message)) from error
-    return store
+    return cast("UserStore", plugins.make_plugin(name, _SOURCE, plugins.require_user_store))
