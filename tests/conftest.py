@@ -277,3 +277,9 @@ def clock() -> Iterator[Clock]:
     """A clock that a test moves."""
     with time_machine.travel(time.time(), tick=True) as traveller:
         yield Clock(traveller)
+
+
+@pytest.fixture
+def fresh_minute(clock: Clock) -> None:
+    """A test that counts requests of a minute begins with one, and does not see its end."""
+    clock.forward(seconds=60 - time.time() % 60)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import time_machine
 
 from tests.authorize.test_parking import count_stored_bytes
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
 
-pytestmark = pytest.mark.rfc("6585#4")
+pytestmark = [pytest.mark.rfc("6585#4"), pytest.mark.usefixtures("fresh_minute")]
 
 LOGOUT = "/connect/endsession"
-
-
-@pytest.fixture(autouse=True)
-def start_of_a_minute() -> Iterator[None]:
-    """No test sees the window end."""
-    with time_machine.travel(time.time() // 60 * 60, tick=True):
-        yield
 
 
 @pytest.fixture

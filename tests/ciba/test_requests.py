@@ -289,6 +289,7 @@ class TestSignedRequests:
         assert answer.refusal == (400, "invalid_request")
 
 
+@pytest.mark.usefixtures("fresh_minute")
 async def test_a_user_is_not_asked_again_and_again(till: Device) -> None:
     answers = [await till.ask() for _ in range(21)]
     assert [answer.status for answer in answers[:20]] == [200] * 20

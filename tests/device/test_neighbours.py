@@ -73,6 +73,7 @@ async def test_a_client_that_signs_its_requests_gets_no_codes_for_unsigned_ones(
     assert refused.refusal == (400, "unauthorized_client")
 
 
+@pytest.mark.usefixtures("fresh_minute")
 class TestLimits:
     """Anybody can send the requests of a public client."""
 

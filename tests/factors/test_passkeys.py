@@ -272,6 +272,7 @@ async def test_response_that_is_no_json_is_refused_on_the_page(
     assert refusals(events) == ["malformed"]
 
 
+@pytest.mark.usefixtures("fresh_minute")
 async def test_no_network_gets_more_challenges_than_sign_ins(start: Start) -> None:
     service = await start(fresh_configuration() | {"limits": {"parked_requests_per_minute": 2}})
     browser = Browser(service.issuer)

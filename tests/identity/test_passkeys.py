@@ -317,6 +317,7 @@ def _sent(kind: str, **response: bytes) -> dict[str, Any]:
     }
 
 
+@pytest.mark.usefixtures("fresh_minute")
 async def test_network_gets_so_many_challenges_in_a_minute(stores: Stores, kv: KeyValue) -> None:
     limit = RateLimit(kv=kv, prefix="ts", name="passkey", per_minute=2)
     passkeys = Passkeys(party=PARTY, stores=stores, rate_limit=limit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from hashlib import sha256
 from typing import Any
 
@@ -82,10 +81,10 @@ class TestClosed:
 
 
 @pytest.mark.rfc("6585#4")
+@pytest.mark.usefixtures("fresh_minute")
 async def test_open_registrations_of_one_address_are_limited(
     service: RunningService, clock: Clock
 ) -> None:
-    clock.forward(seconds=60 - time.time() % 60)
     for _ in range(OPEN_PER_MINUTE):
         assert (await register(service, redirect_uris=None)).status == 400
     answer = await register(service)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -162,8 +161,8 @@ async def test_a_deleted_client_cannot_be_read_again(registering: Registering, m
 
 
 @pytest.mark.rfc("6585#4")
+@pytest.mark.usefixtures("fresh_minute")
 async def test_changes_of_one_address_are_limited(registering: Registering, clock: Clock) -> None:
-    clock.forward(seconds=60 - time.time() % 60)
     one, other = await registering(), await registering()
     for _ in range(OPEN_PER_MINUTE):
         assert (await one.change(redirect_uris=[])).status == 400

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -155,10 +154,10 @@ async def test_a_failure_is_kept_for_a_few_seconds(
     assert (await web.send(None, request_uri=uri + fragment)).has("login")
 
 
+@pytest.mark.usefixtures("fresh_minute")
 async def test_varied_fragments_cause_a_limited_number_of_fetches(
     web: Sender, site: Site, clock: Clock
 ) -> None:
-    clock.forward(seconds=60 - time.time() % 60)
     uri, callback = site.publish(await web.signed()), web.app.redirect_uri
     for number in range(PER_MINUTE):
         assert (await web.send(None, request_uri=f"{uri}#{number}")).has("login")
@@ -168,6 +167,7 @@ async def test_varied_fragments_cause_a_limited_number_of_fetches(
     assert (await web.send(None, request_uri=uri + "#more")).has("login")
 
 
+@pytest.mark.usefixtures("fresh_minute")
 async def test_one_address_does_not_use_up_the_fetches_of_another(web: Sender) -> None:
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -20,10 +19,10 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
+@pytest.mark.usefixtures("fresh_minute")
 async def test_request_over_the_limit_is_answered_with_retry_after(
     service: RunningService, clock: Clock
 ) -> None:
-    clock.forward(seconds=60 - time.time() % 60)
     asked = [await service.token("machine", grant_type="client_credentials") for _ in range(7)]
     assert {answer.status for answer in asked[:3]} == {200}
     assert asked[-1].refusal == (429, "temporarily_unavailable")
