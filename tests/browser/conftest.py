@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import pytest_asyncio
 from aiohttp import ClientSession, web
 from playwright.async_api import Browser, BrowserContext, Page
 
@@ -137,18 +139,26 @@ def config(application: Application) -> dict[str, Any]:
     return configuration
 
 
-@pytest.fixture(scope="session")
-def chromium_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One Chromium for all tests of this process."""
+@pytest.fixture
+def _function_scoped_runner(_session_scoped_runner: asyncio.Runner) -> asyncio.Runner:
+    """The tests of this folder share one event loop, because the connection to Chromium belongs to it."""
+    return _session_scoped_runner
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared_browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
+    """One Chromium for all tests of this process, and one driver."""
     with shared_chromium(tmp_path_factory.mktemp("chromium")) as url:
-        yield url
+        async with connected_to(url) as browser:
+            yield browser
 
 
 @pytest.fixture
-async def chromium(chromium_url: str) -> AsyncIterator[Browser]:
+async def chromium(shared_browser: Browser) -> AsyncIterator[Browser]:
     """A browser in which nobody else has cookies."""
-    async with connected_to(chromium_url) as browser:
-        yield browser
+    yield shared_browser
+    for context in shared_browser.contexts[1:]:
+        await context.close()
 
 
 @dataclass

@@ -56,10 +56,8 @@ def shared_chromium(folder: Path) -> Iterator[str]:
 
 @asynccontextmanager
 async def connected_to(url: str) -> AsyncIterator[Browser]:
-    """The shared browser; each context in it has cookies of its own, and all end with this."""
+    """The shared browser; each context in it has cookies of its own."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.connect_over_cdp(url)
         yield browser
-        for context in browser.contexts[1:]:
-            await context.close()
         await browser.close()
