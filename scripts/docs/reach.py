@@ -8,6 +8,7 @@ from service.catalogue import builtin_catalogue
 from service.cli.ways.drawing import Edge, as_svg
 from service.cli.ways.finding import find_ways
 from service.cli.ways.places import Places
+from service.cli.ways.workloads import find_workloads
 from service.config.load import load
 
 REPOSITORY = Path(__file__).parents[2]
@@ -19,4 +20,4 @@ def render() -> str:
     registry = load(FILE, {"ISSUER": "http://localhost:8080"}, builtin_catalogue()).registry
     places = Places(FILE)
     edges = [Edge(way, places.way(way)) for way in find_ways(registry)]
-    return as_svg(edges).replace(f"{REPOSITORY}/", "") + "\n"
+    return as_svg(edges, find_workloads(registry)).replace(f"{REPOSITORY}/", "") + "\n"

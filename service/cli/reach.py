@@ -13,6 +13,7 @@ from service.cli.ways.expected import BadRow, find_failures, read_rows
 from service.cli.ways.finding import find_api, find_entry, find_ways
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.cli.ways.places import Places
+from service.cli.ways.workloads import find_workloads
 
 
 @click.command("graph")
@@ -31,7 +32,8 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
     """Draw which client can get tokens for which API.
 
     Each line says how (directly, by delegation, by exchange, by an extension grant), with which
-    scope, and in which file and line that is allowed.
+    scope, and in which file and line that is allowed. A client that workloads are shows the
+    patterns of their rules.
 
     \b
     Example:
@@ -48,7 +50,8 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
         for way in find_ways(registry)
         if client in {None, way.client_id} and api in {None, way.api}
     ]
-    click.echo(FORMATS[output]([Edge(way, places.way(way)) for way in ways]))
+    edges = [Edge(way, places.way(way)) for way in ways]
+    click.echo(FORMATS[output](edges, find_workloads(registry)))
 
 
 @click.command("why")

@@ -8,6 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from service.cli.ways.finding import Kind, Way
+from service.cli.ways.workloads import ByClient
 from service.protocol.scope import format_scope
 
 WORDS: Mapping[Kind, str] = {
@@ -22,7 +23,7 @@ _COLOURS: Mapping[Kind, str] = {
     "exchange": "#6b3fa0",
     "extension": "#3f7f3f",
 }
-_LINE, _WIDTH, _GAP = 34, 220, 420
+_LINE, _SMALL, _WIDTH, _GAP = 34, 14, 220, 420
 _STYLE = 'role="img" font-family="sans-serif" font-size="13"'
 
 
@@ -39,9 +40,14 @@ class Edge(NamedTuple):
         return f"{WORDS[self.way.kind]}{users}: {format_scope(self.way.scope)} ({self.place})"
 
 
-def as_json(edges: Sequence[Edge]) -> str:
+def as_json(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return a list of objects."""
-    return json.dumps([edge_members(edge) for edge in edges], indent=2)
+    shown = [
+        edge_members(edge)
+        | {"workloads": [each.members for each in workloads.get(edge.way.client_id, ())]}
+        for edge in edges
+    ]
+    return json.dumps(shown, indent=2)
 
 
 def edge_members(edge: Edge) -> dict[str, object]:
@@ -58,9 +64,15 @@ def edge_members(edge: Edge) -> dict[str, object]:
     }
 
 
-def as_dot(edges: Sequence[Edge]) -> str:
+def as_dot(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return the graph in Graphviz' language."""
+    clients, _ = _names(edges)
     lines = [
+        f"  {_quoted('client ' + name)} [label={_quoted(chr(10).join(['client ' + name, *patterns]))}];"
+        for name in clients
+        if (patterns := _patterns(name, workloads))
+    ]
+    lines += [
         f"  {_quoted('client ' + edge.way.client_id)} -> {_quoted('API ' + edge.way.api)}"
         f" [label={_quoted(edge.label)}, color={_quoted(_COLOURS[edge.way.kind])}];"
         for edge in edges
@@ -68,10 +80,13 @@ def as_dot(edges: Sequence[Edge]) -> str:
     return "\n".join(["digraph reach {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
 
 
-def as_mermaid(edges: Sequence[Edge]) -> str:
+def as_mermaid(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return the graph as Mermaid draws it in Markdown."""
     clients, apis = _names(edges)
-    lines = [f'  c{at}["{escape(name)}"]' for at, name in enumerate(clients)]
+    lines = [
+        f'  c{at}["{"<br>".join(map(escape, [name, *_patterns(name, workloads)]))}"]'
+        for at, name in enumerate(clients)
+    ]
     lines += [f'  a{at}(["{escape(name)}"])' for at, name in enumerate(apis)]
     lines += [
         f'  c{clients[edge.way.client_id]} -->|"{escape(edge.label)}"| a{apis[edge.way.api]}'
@@ -80,14 +95,19 @@ def as_mermaid(edges: Sequence[Edge]) -> str:
     return "\n".join(["flowchart LR", *lines])
 
 
-def as_svg(edges: Sequence[Edge]) -> str:
+def as_svg(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return a picture: clients at the left, APIs at the right; a browser shows the label of the line it points to."""
     clients, apis = _names(edges)
-    rows = max(len(clients), len(apis), 1)
-    width, height = 2 * _WIDTH + _GAP, _LINE * (rows + len(WORDS) // 2) + _LINE
-    shapes = [_line(edge, clients[edge.way.client_id], apis[edge.way.api]) for edge in edges]
-    shapes += [_box(name, 0, at, 4) for name, at in clients.items()]
-    shapes += [_box(name, _WIDTH + _GAP, at, 13) for name, at in apis.items()]
+    patterns = {name: _patterns(name, workloads) for name in clients}
+    rows, end = {}, 0
+    for name, shown in patterns.items():
+        rows[name] = end
+        end += _LINE + _SMALL * len(shown)
+    bottom = max(end, _LINE * len(apis), _LINE)
+    width, height = 2 * _WIDTH + _GAP, bottom + _LINE * (len(WORDS) // 2 + 1)
+    shapes = [_line(edge, rows[edge.way.client_id], _LINE * apis[edge.way.api]) for edge in edges]
+    shapes += [_box(name, 0, top, 4, patterns[name]) for name, top in rows.items()]
+    shapes += [_box(name, _WIDTH + _GAP, _LINE * at, 13) for name, at in apis.items()]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {_STYLE}>',
@@ -100,7 +120,7 @@ def as_svg(edges: Sequence[Edge]) -> str:
     )
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Edge]], str]] = {
+FORMATS: Mapping[str, Callable[[Sequence[Edge], ByClient], str]] = {
     "dot": as_dot,
     "mermaid": as_mermaid,
     "json": as_json,
@@ -115,22 +135,38 @@ def _names(edges: Sequence[Edge]) -> tuple[dict[str, int], dict[str, int]]:
     return {name: at for at, name in enumerate(clients)}, {name: at for at, name in enumerate(apis)}
 
 
+def _patterns(client_id: str, workloads: ByClient) -> list[str]:
+    return [each.label for each in workloads.get(client_id, ())]
+
+
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _box(name: str, left: int, row: int, round_by: int) -> str:
-    top = _LINE * row + 6
+def _box(name: str, left: int, top: int, round_by: int, patterns: Sequence[str] = ()) -> str:
+    middle = left + _WIDTH // 2
+    small = [
+        f'<text x="{middle}" y="{top + 24 + _SMALL * at}" text-anchor="middle" font-size="10"'
+        f"{_fitting(pattern)}>{escape(pattern)}</text>"
+        for at, pattern in enumerate(patterns, 1)
+    ]
     return (
-        f'<rect x="{left + 4}" y="{top}" width="{_WIDTH - 8}" height="26" rx="{round_by}"'
-        ' fill="#f4f4f1" stroke="#444"/>'
-        f'<text x="{left + _WIDTH // 2}" y="{top + 18}" text-anchor="middle">{escape(name)}</text>'
+        f'<rect x="{left + 4}" y="{top + 6}" width="{_WIDTH - 8}" height="{26 + _SMALL * len(small)}"'
+        f' rx="{round_by}" fill="#f4f4f1" stroke="#444"/>'
+        f'<text x="{middle}" y="{top + 24}" text-anchor="middle">{escape(name)}</text>'
+        + "".join(small)
     )
+
+
+def _fitting(text: str) -> str:
+    """Return what makes a long text as wide as its box."""
+    wide = _WIDTH - 16
+    return f' textLength="{wide}" lengthAdjust="spacingAndGlyphs"' if 5 * len(text) > wide else ""
 
 
 def _line(edge: Edge, client: int, api: int) -> str:
     left, right = _WIDTH - 4, _WIDTH + _GAP + 4
-    begin, end = _LINE * client + 19, _LINE * api + 19
+    begin, end = client + 19, api + 19
     bend = (left + right) // 2
     title = escape(f"{edge.way.client_id} -> {edge.way.api} {edge.label}")
     return (
