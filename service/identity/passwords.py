@@ -14,7 +14,13 @@ from weakref import WeakValueDictionary
 import structlog
 
 from service.identity.hashing import can_verify, matches
-from service.model.password_hash import USUAL, PasswordHash, UnusableHash, parse_hash
+from service.model.password_hash import (
+    USUAL,
+    PasswordHash,
+    RefusalCost,
+    UnusableHash,
+    parse_hash,
+)
 from service.model.registry import LiveRegistry
 from service.model.user import User
 from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
@@ -82,16 +88,20 @@ class Passwords:
     """Verifies passwords off the event loop.
 
     Without a hash to compare with, the slowest user's is computed in vain: of the registry's users,
-    and of those of another system as they are met.
+    and of those of another system as they are met, here or at any replica.
     """
 
     def __init__(self, registry: LiveRegistry) -> None:
         self.refusal_times = deque[float](maxlen=REMEMBERED)
         """Seconds that the last refusals at the full cost took in this process."""
         self.has_learned = False
+        self.met: PasswordHash | None = None
+        """The slowest hash that this process has met, if it is slower than all of the registry's."""
+        self._told: PasswordHash | None = None
+        """Nobody's hash, like the slowest one that other replicas have met."""
         self._registry = registry
         self._users: tuple[User, ...] | None = None
-        self._slowest = USUAL
+        self._listed = USUAL
 
     async def verifies(self, password: str, stored: str | None) -> bool:
         """Return whether the hash is the password's; without a hash it takes as long."""
@@ -125,20 +135,40 @@ class Passwords:
             if known is not None:
                 self._meet(known)
 
+    def expect(self, cost: RefusalCost) -> None:
+        """Let refusals cost as much as they do at other replicas."""
+        if cost.seconds is not None and not self.refusal_times:
+            self.refusal_times.append(min(cost.seconds, PATIENCE))
+        told = usable_hash(cost.decoy)
+        if told is not None:
+            self._clear_shorter_times(told)
+            self._told = _slower(told, self._told)
+
     @property
     def decoy(self) -> PasswordHash:
         """The slowest hash."""
+        return _slower(_slower(self._slowest_listed(), self._told), self.met)
+
+    def _slowest_listed(self) -> PasswordHash:
         users = self._registry.current.users
         if users is not self._users:
             self._users = users
             known = filter(None, (usable_hash(user.password) for user in users))
-            self._slowest = max(known, key=lambda each: each.work, default=USUAL)
-        return self._slowest
+            self._listed = max(known, key=lambda each: each.work, default=USUAL)
+        return self._listed
 
     def _meet(self, known: PasswordHash) -> None:
-        if known.work > self.decoy.work:
-            self._slowest = known
-            self.refusal_times.clear()  # they were shorter
+        if known.work > self._slowest_listed().work:
+            self._clear_shorter_times(known)
+            self.met = _slower(known, self.met)
+
+    def _clear_shorter_times(self, slow: PasswordHash) -> None:
+        if slow.work > self.decoy.work:
+            self.refusal_times.clear()
+
+
+def _slower(one: PasswordHash, other: PasswordHash | None) -> PasswordHash:
+    return one if other is None or other.work <= one.work else other
 
 
 def usable_hash(stored: str | None) -> PasswordHash | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -17,6 +16,7 @@ from service.identity.passwords import (
     is_plain_text,
     usable_hash,
 )
+from service.identity.refusal_costs import RefusalCosts
 from service.identity.users import Directory
 from service.model.events import (
     Emit,
@@ -37,9 +37,6 @@ from service.store.verbs import Read
 
 AMR = ("pwd",)
 """Password-based authentication (RFC 8176 §2)."""
-
-SAMPLE = 200
-"""Users of another system whose hashes are looked at once in each process."""
 
 WIDER = 10
 """How many times more failures an account may have from anywhere, and an address on all accounts."""
@@ -127,6 +124,7 @@ class LocalSignIn:
 
     users: Directory
     passwords: Passwords
+    costs: RefusalCosts
     turns: FairTurns
     throttle: Throttle
     emit: Emit
@@ -149,7 +147,7 @@ class LocalSignIn:
                 began = monotonic()
                 locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
-                await self._learn_costs()
+                await self.costs.learn()
                 failure = _find_failure(user, locked=locked, tenants=tenants)
                 given = password if is_plain_text(password, longest=MAX_PASSWORD) else ""
                 # A password that nobody can have takes as long as that of an unknown user.
@@ -168,6 +166,7 @@ class LocalSignIn:
             full_cost = hashes and self._has_full_cost(candidate)
             took = monotonic() - began
             await self.passwords.even_out(took, full_cost=full_cost)
+            await self.costs.share()
         return None
 
     async def _verifies(self, username: str, password: str, user: User | None) -> bool:
@@ -175,15 +174,6 @@ class LocalSignIn:
         if self.users.verifies_passwords:
             return await self.users.verify_password(username, password, user)
         return await self.passwords.verifies(password, user.password if user else None)
-
-    async def _learn_costs(self) -> None:
-        """Look once at some hashes of another system: the first unknown user's refusal costs as much as a known one's."""
-        if self.passwords.has_learned or self.users.verifies_passwords:
-            return
-        sample: Sequence[User] = ()
-        with suppress(NotImplementedError, UsersUnavailable):
-            sample = await self.users.list_users("", SAMPLE)
-        self.passwords.learn_costs(sample)
 
     async def _replace_outdated_hash(self, user: User, password: str) -> None:
         """Write a hash of today's format and cost, where there is an older one that can be written."""
@@ -209,6 +199,7 @@ class LocalSignIn:
         """Remember how long a right password took where a wrong one takes as long, before anybody sends one."""
         if self.users.verifies_passwords:
             await self.passwords.even_out(took, full_cost=True)
+        await self.costs.share()
 
     async def _refuse(
         self, username: str, user: User | None, reason: LoginFailure, *, address: str

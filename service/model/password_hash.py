@@ -36,6 +36,16 @@ MICROSECONDS = {
 """For one KiB in one pass, one round, one block, one iteration. Only their proportions matter, roughly."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusalCost:
+    """What a refused password costs, as all replicas know it: one of the two, as the source of the users has it."""
+
+    decoy: str | None = None
+    """Nobody's hash, like the slowest one that was met, where this service compares hashes."""
+    seconds: float | None = None
+    """How long a refusal took, where another system verifies passwords."""
+
+
 class UnusableHash(ValueError):
     """The stored text is not a hash in a known format, or would cost too much; the message does not repeat it."""
 
@@ -56,6 +66,24 @@ class PasswordHash:
     def shape(self) -> tuple[str, str, tuple[int, ...], int]:
         """All that the time of a verification depends on."""
         return self.scheme, self.variant, self.cost, len(self.digest)
+
+    def write_decoy(self) -> str:
+        """Return a hash of the same shape that is nobody's, in a format that `parse_hash` reads."""
+        salt, digest = (_encode_base64(bytes(size)) for size in (16, len(self.digest)))
+        match self.scheme:
+            case "argon2":
+                memory, passes, lanes, version = self.cost
+                costs = f"v={version}$m={memory},t={passes},p={lanes}"
+                return f"$argon2{self.variant}${costs}${salt}${digest}"
+            case "bcrypt":
+                first = "bcrypt_sha256$" if self.variant else ""
+                return f"{first}$2b${self.cost[0]:02}${'.' * 53}"
+            case "scrypt":
+                n, r, p = self.cost
+                return f"$scrypt$ln={n.bit_length() - 1},r={r},p={p}${salt}${digest}"
+            case "pbkdf2":
+                function = "" if self.variant == "sha1" else f"-{self.variant}"
+                return f"$pbkdf2{function}${self.cost[0]}${salt}${digest}"
 
     @property
     def work(self) -> float:
@@ -225,6 +253,10 @@ def _read_json(value: object) -> Mapping[str, Any]:
 def _decode_base64(text: str) -> bytes:
     unpadded = text.rstrip("=")
     return base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)
+
+
+def _encode_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode().rstrip("=")
 
 
 _FORMATS: tuple[Callable[[str], PasswordHash | None], ...] = (

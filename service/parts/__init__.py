@@ -29,6 +29,7 @@ from service.identity.providers.accounts import ProviderAccounts
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import ProviderSignIn
+from service.identity.refusal_costs import RefusalCosts
 from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
@@ -89,9 +90,11 @@ class SignInParts:
         limits = shared.configuration.limits
         self.users = open_directory(shared)
         self.subjects = Subjects(users=self.users, registry=shared.registry)
+        passwords = Passwords(shared.registry)
         self.local = LocalSignIn(
             users=self.users,
-            passwords=Passwords(shared.registry),
+            passwords=passwords,
+            costs=RefusalCosts(users=self.users, passwords=passwords, stores=shared.stores),
             turns=FairTurns(),
             throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=limits),
             emit=shared.emit,

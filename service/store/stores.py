@@ -9,6 +9,7 @@ from service.model.authorization import Authorization, AuthorizationCode, Refres
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
 from service.model.handle import new_selector
+from service.model.password_hash import RefusalCost
 from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.session import (
     Consent,
@@ -38,6 +39,9 @@ LOGOUT = "logout"
 
 CIBA = "ciba"
 """The selector of all messages about CIBA requests."""
+
+PASSWORDS = "passwords"
+"""The selector of what holds for all passwords."""
 
 DELIVERY_LIFETIME = 24 * 3600
 """Seconds after which a client is not notified any more that a session has ended."""
@@ -84,6 +88,8 @@ class Stores:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
         self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
+        # Under PASSWORDS:
+        self.refusal_costs = Records(prefix, "pc", RefusalCost)  # identity/refusal_costs.py
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
 

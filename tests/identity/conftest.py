@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from service.config.schema.server import Limits
 from service.identity.passwords import FairTurns, Passwords
+from service.identity.refusal_costs import RefusalCosts
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue, open_store
@@ -64,10 +65,12 @@ def registry() -> Live:
 
 
 @pytest.fixture
-def sign_in(kv: KeyValue, registry: Live, events: list[object]) -> LocalSignIn:
+def sign_in(kv: KeyValue, stores: Stores, registry: Live, events: list[object]) -> LocalSignIn:
+    users, passwords = FileUsers(registry), Passwords(registry)
     return LocalSignIn(
-        users=FileUsers(registry),
-        passwords=Passwords(registry),
+        users=users,
+        passwords=passwords,
+        costs=RefusalCosts(users=users, passwords=passwords, stores=stores),
         turns=FairTurns(),
         throttle=Throttle(kv=kv, prefix="ts", limits=Limits(login_failures=2, lockout=60)),
         emit=events.append,

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -168,3 +169,12 @@ def test_bcrypt_reads_as_much_of_a_long_password_as_other_systems_do() -> None:
     stored = parse_hash("$2b$04$abcdefghijklmnopqrstuuAg/vhymG.zjfOvPuw7BgQPjbFV1.SQW")
     assert matches("ä" * 200, stored)
     assert not matches("ä" * 35, stored)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_decoy_costs_as_much_as_the_hash_and_says_nothing_else_of_it(name: str) -> None:
+    known = parse_hash(KNOWN[name][1])
+    decoy = parse_hash(known.write_decoy())
+    assert decoy.shape == known.shape
+    other = replace(known, salt=b"another salt", digest=bytes(len(known.digest)))
+    assert other.write_decoy() == known.write_decoy()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 from argon2 import PasswordHasher
 
+from service.config.schema.server import Limits
 from service.identity import passwords as module
-from service.identity.passwords import Passwords
-from service.identity.sign_in import LocalSignIn
-from service.model.password_hash import USUAL, PasswordHash, parse_hash
+from service.identity.passwords import FairTurns, Passwords
+from service.identity.refusal_costs import RefusalCosts
+from service.identity.sign_in import LocalSignIn, Throttle
+from service.identity.users import FileUsers
+from service.model.password_hash import USUAL, PasswordHash, RefusalCost, parse_hash
 from service.model.user import User
+from service.store.keyvalue import KeyValue
+from service.store.stores import PASSWORDS, Stores
 from tests.identity.people import ADDRESS, ALICE, BOB, PASSWORD, REGISTRY, Live
 
 BCRYPT = replace(ALICE, password="$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe")
@@ -22,6 +28,8 @@ DJANGO = replace(
 )
 """Costs more than all others."""
 CHEAP = replace(BOB, password=PasswordHasher(1, 64, 1).hash(PASSWORD))
+NOBODY = Live(replace(REGISTRY, users=()))
+"""Of a registry whose users are in another system."""
 SLOW = replace(ALICE, password=PasswordHasher(3, 65536, 1).hash(PASSWORD))
 
 
@@ -96,6 +104,114 @@ async def test_a_slower_hash_ends_the_shorter_times_of_refusals() -> None:
     await passwords.even_out(0.1, full_cost=True)
     passwords.learn_costs([DJANGO])
     assert not passwords.refusal_times
+
+
+class Unlisted(FileUsers):
+    """Users of a system that has hashes, and tells nobody the names."""
+
+    async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
+        raise NotImplementedError
+
+
+Replica = Callable[..., LocalSignIn]
+
+
+@pytest.fixture
+def replica(kv: KeyValue, stores: Stores) -> Replica:
+    """Start another process on the same store."""
+
+    def start(*users: User, kind: type[FileUsers] = Unlisted) -> LocalSignIn:
+        known, passwords = kind(Live(replace(REGISTRY, users=users))), Passwords(NOBODY)
+        return LocalSignIn(
+            users=known,
+            passwords=passwords,
+            costs=RefusalCosts(users=known, passwords=passwords, stores=stores),
+            turns=FairTurns(),
+            throttle=Throttle(kv=kv, prefix="ts", limits=Limits()),
+            emit=[].append,
+        )
+
+    return start
+
+
+async def refuse(at: LocalSignIn, *usernames: str) -> None:
+    for username in usernames:
+        assert await at.verify(username, "guess", address=ADDRESS) is None
+
+
+@pytest.mark.parametrize("password", ["guess", PASSWORD], ids=["wrong", "right"])
+async def test_slow_hash_that_one_replica_met_sets_the_cost_at_all(
+    replica: Replica, hashed: list[object], password: str
+) -> None:
+    running, other = replica(SLOW), replica(SLOW)
+    await refuse(running, "mallory")
+    await other.verify("alice", password, address=ADDRESS)
+    hashed.clear()
+    await refuse(running, "mallory")
+    await refuse(replica(SLOW), "mallory")
+    assert hashed == [shape_of(SLOW)] * 2
+
+
+async def test_faster_hash_does_not_replace_a_slower_one_for_all(
+    replica: Replica, hashed: list[object]
+) -> None:
+    await refuse(replica(DJANGO), "bob")
+    faster = replica(SLOW)
+    await refuse(faster, "alice")
+    hashed.clear()
+    await refuse(replica(), "mallory")
+    assert hashed == [shape_of(DJANGO)]
+
+
+async def test_cost_that_the_store_has_lost_is_written_again_by_who_met_it(
+    replica: Replica, stores: Stores, hashed: list[object]
+) -> None:
+    who = replica(SLOW)
+    await refuse(who, "alice")
+    await stores.kv.write(stores.refusal_costs.drop(PASSWORDS))
+    await refuse(who, "mallory")
+    hashed.clear()
+    await refuse(replica(), "mallory")
+    assert hashed == [shape_of(SLOW)]
+
+
+async def test_first_meeting_of_each_process_prolongs_what_is_known(
+    replica: Replica, stores: Stores
+) -> None:
+    await refuse(replica(SLOW), "alice")
+    key = stores.refusal_costs.key(PASSWORDS)
+    await stores.kv.write(("EXPIRE", key, 60))
+    await refuse(replica(SLOW), "alice")
+    (left,) = await stores.kv.write(("TTL", key))
+    assert left > 60
+
+
+@pytest.mark.parametrize(
+    "decoy",
+    ["$2b$16$" + "." * 53, "$argon2id$v=19$m=4194304,t=1,p=1$AAAAAAAAAAA$" + "A" * 43, "$new$1"],
+    ids=["too slow", "too large", "of a later release"],
+)
+async def test_no_replica_takes_over_what_it_would_not_compute_for_a_user(
+    replica: Replica, stores: Stores, hashed: list[object], decoy: str
+) -> None:
+    cost = RefusalCost(decoy=decoy)
+    await stores.kv.write(stores.refusal_costs.put(cost, PASSWORDS, ttl=60))
+    await refuse(replica(), "mallory")
+    assert hashed == [USUAL.shape]
+
+
+class Directory(Unlisted):
+    """Verifies passwords itself, and is quicker where it knows nobody."""
+
+    verifies_passwords = True
+
+
+async def test_time_of_another_system_s_refusal_is_known_to_a_new_process(
+    replica: Replica, waited: list[float]
+) -> None:
+    await refuse(replica(ALICE, kind=Directory), "alice")
+    await refuse(replica(ALICE, kind=Directory), "mallory")
+    assert len(waited) == 1
 
 
 async def test_a_locked_attempt_costs_no_hash(

@@ -13,6 +13,8 @@ from service.clock import clock
 from service.identity.sources.last_seen import LastSeen
 from service.keys.sealing import Seal
 from service.model.factors import Factors
+from service.model.password_hash import USUAL
+from service.model.user import User
 from service.store import verbs
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
 from tests.clients.signing import SECRET, Signer
@@ -45,6 +47,7 @@ CONSTANTS = {
     "service.identity.provider_sessions.REMEMBERED": 1,
     "service.identity.passkeys.LIFETIME": 2,
     "service.identity.access.YEAR": 2,
+    "service.identity.refusal_costs.LIFETIME": 2,
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,
@@ -289,7 +292,10 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
 
 
 async def users_of_another_system(service: RunningService, _: Browser, __: FakeProvider) -> None:
-    """A user remembered for the time in which another system is away."""
+    """A user remembered for the time in which another system is away, and the cost of a slow hash."""
+    local, slow = service.parts.sign_in.local, USUAL.write_decoy().replace("t=2", "t=4")
+    local.passwords.learn_costs([User(sub="5", username="eve", password=slow)])
+    await local.costs.share()
     shared = service.parts.shared
     seen = LastSeen(stores=shared.stores, seal=Seal(()), grace=2)
     await seen.note(ALICE, await service.parts.sign_in.users.by_subject(ALICE))

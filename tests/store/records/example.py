@@ -27,6 +27,7 @@ from service.model.authorization import (
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
 from service.model.factors import Factors, Passkey, Totp
+from service.model.password_hash import RefusalCost
 from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.session import (
     Answers,
@@ -197,6 +198,7 @@ EXAMPLES: Mapping[str, object] = {
     ),
     "fa": "gAAAAA",
     "ls": "gAAAAA",
+    "pc": RefusalCost(decoy="$2b$12$" + "." * 53, seconds=0.25),
     "last_seen": SeenUser(sub="818727", username="alice", claims={"groups": ["staff"]}),
     "factors": OwnedFactors(
         sub="818727",

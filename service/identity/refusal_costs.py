@@ -1,0 +1,69 @@
+"""Shares what a refused password costs with all replicas, so that none learns it while a stranger measures (OWASP ASVS 6.3.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from service.identity.passwords import Passwords, usable_hash
+from service.identity.users import Directory
+from service.model.password_hash import RefusalCost
+from service.model.user import User, UsersUnavailable
+from service.store.stores import PASSWORDS, Stores
+
+SAMPLE = 200
+"""Users of another system whose hashes are looked at once in each process."""
+
+LIFETIME = 90 * 86400
+"""Seconds for which refusals take as long as a hash that no process has met since."""
+
+
+class RefusalCosts:
+    """The cost of the slowest hash that any replica has met; or how long another system takes to refuse a password.
+
+    It is read before a password is judged, and written once by each process that meets what is as slow. It is
+    bounded as every hash is (`MAX_WORK`, `MAX_MEMORY`), and says nothing of anybody's password.
+    """
+
+    def __init__(self, *, users: Directory, passwords: Passwords, stores: Stores) -> None:
+        self._users, self._passwords, self._stores = users, passwords, stores
+        self._known, self._written = RefusalCost(), RefusalCost()
+        """What the store held last, and what this process wrote last."""
+
+    async def learn(self) -> None:
+        """Let the next refusal cost as much as any; look once at some hashes of another system, too."""
+        record = self._stores.refusal_costs.read(PASSWORDS)
+        (stored,) = await self._stores.kv.read(record)
+        known = stored or RefusalCost()
+        if known != self._known:
+            self._passwords.expect(known)
+        self._known = known
+        if not self._passwords.has_learned and not self._users.verifies_passwords:
+            await self._look_at_some()
+        await self.share()
+
+    async def share(self) -> None:
+        """Tell the other replicas what was met here."""
+        mine = self._find_slower()
+        if mine is not None:
+            write = self._stores.refusal_costs.put(mine, PASSWORDS, ttl=LIFETIME)
+            await self._stores.kv.write(write)
+            self._known = self._written = mine
+
+    def _find_slower(self) -> RefusalCost | None:
+        """Return what was met here, unless the store has what is slower, or the same by this process."""
+        passwords, known = self._passwords, self._known
+        if self._users.verifies_passwords:
+            is_news = known.seconds is None and passwords.refusal_times
+            return RefusalCost(seconds=passwords.refusal_times[-1]) if is_news else None
+        if passwords.met is None:
+            return None
+        mine, stored = RefusalCost(decoy=passwords.met.write_decoy()), usable_hash(known.decoy)
+        is_slower = stored is None or stored.work < passwords.met.work
+        return mine if is_slower or known == mine != self._written else None
+
+    async def _look_at_some(self) -> None:
+        some: Sequence[User] = ()
+        with suppress(NotImplementedError, UsersUnavailable):
+            some = await self._users.list_users("", SAMPLE)
+        self._passwords.learn_costs(some)
