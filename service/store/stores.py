@@ -88,8 +88,6 @@ class Stores:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
         self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
-        # Under PASSWORDS:
-        self.refusal_costs = Records(prefix, "pc", RefusalCost)  # identity/refusal_costs.py
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
 
@@ -105,6 +103,8 @@ class Stores:
         self.provider_logouts = Records(prefix, "pe", int)  # an hour; the time of its logout there
         # Under the digest of a passkey's id, whose it is:
         self.passkey_owners = Records(prefix, "po", str)  # no TTL
+        # Under PASSWORDS:
+        self.refusal_costs = Records(prefix, "pc", RefusalCost)  # identity/refusal_costs.py
 
     def _name_polled(self, prefix: str) -> None:
         """Name what is kept until REPLAY_WINDOW after the end of a request that its client polls for."""

@@ -128,7 +128,7 @@ def replica(kv: KeyValue, stores: Stores) -> Replica:
             costs=RefusalCosts(users=known, passwords=passwords, stores=stores),
             turns=FairTurns(),
             throttle=Throttle(kv=kv, prefix="ts", limits=Limits()),
-            emit=[].append,
+            emit=list[object]().append,
         )
 
     return start
