@@ -29,6 +29,16 @@ async def test_request_without_a_token_learns_how_to_send_one(
     )
 
 
+async def test_challenge_names_the_scope_also_before_there_is_a_token(
+    api: ResourceServer, local_issuer: LocalIssuer
+) -> None:
+    """MCP clients ask for what the first 401 names."""
+    for sent in ("", local_issuer.token(aud="other")):
+        refusal = await refusal_of(api, sent, Demand(scope=("orders.read",)))
+        assert refusal.status == 401
+        assert f'scope="orders.read", {RESOURCE}' in refusal.headers["WWW-Authenticate"]
+
+
 async def test_api_without_a_url_challenges_without_metadata(make_api: MakeApi) -> None:
     refusal = await refusal_of(make_api(url=None), "")
     assert refusal.headers["WWW-Authenticate"] == "Bearer"

@@ -226,7 +226,9 @@ async def test_endpoint_knows_its_caller(ask: Ask, local_issuer: LocalIssuer) ->
 async def test_client_without_a_token_gets_the_challenge(ask: Ask) -> None:
     answer = await ask("/orders", {})
     assert answer.status_code == 401
-    assert answer.headers["WWW-Authenticate"].startswith("Bearer resource_metadata=")
+    assert answer.headers["WWW-Authenticate"].startswith(
+        'Bearer scope="orders.read", resource_metadata='
+    )
     assert answer.headers["Content-Type"].startswith("application/json")
     assert "no access token" in answer.text
 

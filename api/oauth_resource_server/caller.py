@@ -68,10 +68,7 @@ class Demand:
     def check(self, caller: Caller) -> None:
         """Raise InsufficientScope (RFC 6750 §3.1) or InsufficientUserAuthentication (RFC 9470 §3)."""
         if not caller.has_scope(*self.scope):
-            raise InsufficientScope(
-                "the access token does not hold the scope that is needed",
-                scope=" ".join(self.scope),
-            )
+            raise InsufficientScope("the access token does not hold the scope that is needed")
         wanted: dict[str, str] = {}
         if self.acr and caller.acr not in self.acr:
             wanted["acr_values"] = " ".join(self.acr)

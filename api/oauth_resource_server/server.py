@@ -97,7 +97,8 @@ class ResourceServer:
             caller = Caller.from_claims(token, claims)
             demand.check(caller)
         except Refusal as refusal:
-            shared = {"resource_metadata": self.metadata_url} if self.metadata_url else {}
+            shared = {"scope": " ".join(demand.scope)} if demand.scope else {}
+            shared |= {"resource_metadata": self.metadata_url} if self.metadata_url else {}
             refusal.add_challenge(schemes, shared, " ".join(sorted(self._algorithms)))
             raise
         return caller

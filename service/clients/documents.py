@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import msgspec
@@ -41,7 +42,7 @@ PER_HOST = 60
 """Fetches per minute at one host of documents that this process has not had, whoever causes them."""
 
 SHORTEST = 300
-"""Seconds that a document counts whatever its Cache-Control says: a sign-in needs it several times."""
+"""Seconds that a document counts whatever its headers say: a sign-in needs it several times."""
 
 ORIGINS_LIFETIME = 86400
 """Seconds for which scripts of a client may call the service after a fetch; strangers cause fetches, too."""
@@ -153,8 +154,26 @@ class ClientDocuments:
         return InvalidClient("there is no metadata document of the client at its client_id")
 
     def _seconds(self, answer: HttpAnswer) -> int:
-        """Return how long the document counts: as its Cache-Control says, within limits (§5.2, RFC 9111 §5.2.2)."""
-        control = answer.headers.get("Cache-Control", "")
-        found = _MAX_AGE.search(control)
-        wished = 0 if _UNCACHED.search(control) else int(found[1]) if found else self.lifetime
-        return min(self.lifetime, max(wished, SHORTEST))
+        """Return how long the document counts: as its headers say, within limits (§5.2)."""
+        return min(self.lifetime, max(_freshness(answer.headers, self.lifetime), SHORTEST))
+
+
+def _freshness(headers: Mapping[str, str], unstated: int) -> int:
+    """Return for how many seconds an answer says that it may be used again (RFC 9111 §4.2)."""
+    control, age = headers.get("Cache-Control", ""), headers.get("Age", "")
+    if _UNCACHED.search(control):
+        return 0
+    if found := _MAX_AGE.search(control):
+        fresh = int(found[1])
+    elif expires := headers.get("Expires"):
+        fresh = _timestamp(expires, 0) - _timestamp(headers.get("Date", ""), clock())
+    else:
+        return unstated
+    return fresh - (int(age[:9]) if age.isdecimal() else 0)
+
+
+def _timestamp(date: str, otherwise: int) -> int:
+    try:
+        return int(parsedate_to_datetime(date).timestamp())
+    except (ValueError, OverflowError):
+        return otherwise

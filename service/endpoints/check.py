@@ -117,7 +117,8 @@ class CheckEndpoint:
 
     async def _find_token(self, request: Message, asked: _Asked) -> ActiveToken:
         api, demand = asked.api, asked.demand
-        original = _read_original(request, asked.rest, self._name_metadata(api))
+        challenge = _needed(demand) + self._name_metadata(api)
+        original = _read_original(request, asked.rest, challenge)
         token = await self.guard.find_token_of(request, original)
         scope = token.scope & api.scopes
         refusal: OAuthError | None = None
@@ -130,8 +131,9 @@ class CheckEndpoint:
             refusal = InsufficientUserAuthentication(message)
         if refusal is None:
             return token
-        parameters = _wishes(refusal, demand) + original.challenge
-        raise self.guard.add_challenge(refusal, request, parameters=parameters)
+        if isinstance(refusal, InsufficientUserAuthentication):
+            challenge = _step_up(demand) + challenge
+        raise self.guard.add_challenge(refusal, request, parameters=challenge)
 
     def _name_metadata(self, api: ApiResource) -> str:
         """Return the parameter of challenges that leads to the metadata of an API with a URL (RFC 9728 §5.1)."""
@@ -229,12 +231,13 @@ def _read_original(request: Message, rest: str, challenge: str) -> OriginalReque
     return OriginalRequest(method or request.method, url, challenge)
 
 
-def _wishes(refusal: OAuthError, demand: Demand) -> str:
-    """Return what the challenge says of the token that would do (RFC 6750 §3, RFC 9470 §3)."""
-    if isinstance(refusal, InsufficientScope):
-        return f', scope="{format_scope(demand.scope)}"'
-    if not isinstance(refusal, InsufficientUserAuthentication):
-        return ""
+def _needed(demand: Demand) -> str:
+    """Return the parameter of every challenge that says which scope the request needs (RFC 6750 §3)."""
+    return f', scope="{format_scope(demand.scope)}"' if demand.scope else ""
+
+
+def _step_up(demand: Demand) -> str:
+    """Return the parameters that say how the user has to authenticate (RFC 9470 §3)."""
     acr = f', acr_values="{demand.acr}"' if demand.acr else ""
     return acr + (f", max_age={demand.max_age}" if demand.max_age is not None else "")
 

@@ -79,9 +79,11 @@ async def test_a_body_of_any_type_is_not_read(service: RunningService, token: st
 
 
 async def test_without_a_token_one_is_asked_for(service: RunningService) -> None:
-    answer = await check(service, None)
+    answer = await check(service, None, "api1?scope=api1.read")
     assert answer.status == 401
-    assert answer.headers["WWW-Authenticate"].startswith(f'Bearer realm="{service.issuer}"')
+    bearer, _, dpop = answer.headers["WWW-Authenticate"].partition(", DPoP ")
+    assert bearer == f'Bearer realm="{service.issuer}", scope="api1.read"'
+    assert "scope" not in dpop
     assert "error=" not in answer.headers["WWW-Authenticate"]
     assert "no-store" in answer.headers["Cache-Control"]
 

@@ -129,6 +129,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "jwks": {"jwks": {"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}},
     "initiate_login_uri": {"initiate_login_uri": "https://other.example/start"},
     "client_name": {"client_name": "Your\u202ebank"},
+    "client_name that is missing": {"client_name": None},
     "response_types": {"response_types": ["token"]},
     "grant_types": {"grant_types": "authorization_code"},
 }

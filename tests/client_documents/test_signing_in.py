@@ -28,6 +28,7 @@ async def test_it_gets_tokens_and_is_fetched_once(
     assert introspected["client_id"] == agent.client_id
     refreshed = await agent.refresh(tokens["refresh_token"])
     assert refreshed.status == 200, refreshed.json
+    assert refreshed.json["refresh_token"] != tokens["refresh_token"]  # a public client's rotates
     assert site.fetched == ["/client.json"]
     assert ClientDocumentFetched(client_id=agent.client_id) in events
 
@@ -84,6 +85,18 @@ async def test_an_application_on_the_device_is_no_proof_of_the_host(
     assert page.text_of("stranger").startswith(
         f"An application on this device says that it is {site.place}."
     )
+    assert "127.0.0.1" in page.text_of("answer-host")
+
+
+async def test_nobody_shows_a_picture_of_their_own(
+    service: RunningService, browser: Browser, site: Site
+) -> None:
+    """The browser of the user would fetch it, and anybody could look like anybody (§8.8, §9.2)."""
+    url = site.publish(logo_uri=f"{site.base}/logo.png", **{"logo_uri#de": f"{site.base}/de.png"})
+    page = await DocumentApp(service, browser, url).login()
+    assert page.has("stranger")
+    assert ".png" not in page.text
+    assert site.place not in page.headers["Content-Security-Policy"].partition("form-action")[0]
 
 
 async def test_members_for_other_servers_are_ignored(
@@ -172,14 +185,22 @@ async def test_a_changed_document_counts_after_its_time(
 
 
 @pytest.mark.parametrize(
-    ("control", "minutes"),
-    [("max-age=600", 10), ("no-store", 5), ("max-age=99999", 60)],
-    ids=["shorter", "nothing", "longer"],
+    ("headers", "minutes"),
+    [
+        ({"Cache-Control": "max-age=600"}, 10),
+        ({"Cache-Control": "max-age=3600", "Age": "3000"}, 10),
+        ({"Cache-Control": "no-store"}, 5),
+        ({"Cache-Control": "max-age=99999"}, 60),
+        ({"Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Expires": "Sun, 06 Nov 1994 08:59:37 GMT"}, 10),
+        ({"Expires": "0"}, 5),
+        ({"Cache-Control": "max-age=600", "Expires": "0"}, 10),
+    ],
+    ids=str,
 )
-async def test_the_cache_control_of_the_document_counts_within_limits(
-    clock: Clock, agent: DocumentApp, site: Site, control: str, minutes: int
+async def test_the_headers_of_the_document_count_within_limits(
+    clock: Clock, agent: DocumentApp, site: Site, headers: dict[str, str], minutes: int
 ) -> None:
-    site.headers["Cache-Control"] = control
+    site.headers = headers
     await agent.authorize()
     clock.forward(minutes=minutes - 1)
     await agent.authorize()

@@ -25,14 +25,16 @@ METHODS = ("none", "private_key_jwt")
 MEMBERS = frozenset(
     {
         *("redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method", "scope"),
-        *("client_name", "client_uri", "logo_uri", "policy_uri", "tos_uri", "contacts"),
+        *("client_name", "client_uri", "policy_uri", "tos_uri", "contacts"),
         *("jwks", "jwks_uri", "token_endpoint_auth_signing_alg", "id_token_signed_response_alg"),
         *("software_id", "software_version", "application_type", "initiate_login_uri"),
         *("post_logout_redirect_uris", "default_max_age", "require_auth_time"),
         *("require_pushed_authorization_requests", "dpop_bound_access_tokens"),
     }
 )
-"""Those that count, with the texts in other languages; a document is for many servers, so that others are ignored."""
+"""Those that count, with the texts in other languages; a document is for many servers, so that others are ignored.
+
+`logo_uri` is not among them: anybody could show any picture, and learn from the user's browser who sees it (§8.8, §9.2)."""
 
 MAX_REDIRECT_URIS = 20
 """Each leaves the name of its origin in Redis for a while, whoever has named the document."""
@@ -80,6 +82,8 @@ class DocumentPolicy:
     ) -> RegisteredClient:
         """Return the metadata that count; raise an error that names the wrong member (RFC 7591 §3.2)."""
         _refuse_secrets(document)
+        if not document.get("client_name"):
+            raise InvalidClientMetadata("client_name: is missing")
         metadata = self.registration.accept(self._relevant(document))
         _check_origins(url, metadata)
         return RegisteredClient(
