@@ -25,6 +25,7 @@ from scripts.screenshots.tour import (
 )
 
 PAYMENT = {"type": "payment", "amount": "30.00 EUR", "creditor": "Garden Tools Ltd"}
+CLAIMS = {"userinfo": {"email": None, "birthdate": None}}
 
 
 def main(languages: list[str]) -> None:
@@ -63,6 +64,9 @@ def visit_login(tour: Tour) -> None:
     tour.keep("login")
     tour.sign_in(password="wrong")
     tour.keep("login-error")
+    for _ in range(2):
+        tour.sign_in(password="wrong", username="nobody")
+    tour.keep("login-wait")
     tour.sign_in(password="alice")
     tour.keep("consent")
     tour.page.click("#consent-allow")
@@ -77,10 +81,20 @@ def visit_account(tour: Tour) -> None:
     phone.page.close()
     tour.open("/account")
     tour.keep("account")
+    tour.page.click("li[data-client=web] summary")
+    tour.keep("account-remove")
 
 
 def visit_logout(tour: Tour) -> None:
-    """Sign out."""
+    """Sign out, at a client that is told by a frame, and without one."""
+    back = f"{tour.issuer}/account"
+    tour.open("/connect/endsession", client_id="web", post_logout_redirect_uri=back)
+    tour.keep("logout-client")
+    tour.page.click("#logout-confirm")
+    tour.page.wait_for_selector("#logout-continue")
+    tour.keep("logged-out-client")
+    tour.ask()
+    tour.sign_in(password="alice")
     tour.open("/connect/endsession")
     tour.keep("logout")
     tour.page.click("#logout-confirm")
@@ -121,7 +135,13 @@ def visit_further_consents(tour: Tour) -> None:
     tour.ask(prompt="select_account")
     tour.keep("select-account")
     tour.ask(prompt="consent", scope="openid", authorization_details=json.dumps([PAYMENT]))
+    tour.page.click(".detail summary")
     tour.keep("consent-payment")
+    tour.ask(prompt="consent", scope="openid", claims=json.dumps(CLAIMS))
+    tour.keep("consent-claims")
+    without_script = tour.without_script()
+    without_script.ask(prompt="none", response_mode="form_post")
+    without_script.keep("form-post")
     tour.ask("staff", scope="openid")
     tour.keep("not-allowed")
     stranger = {"client_name": "Photo Prints", "redirect_uris": ["https://prints.example/callback"]}
@@ -132,16 +152,24 @@ def visit_further_consents(tour: Tour) -> None:
 
 def visit_device(tour: Tour) -> None:
     """Connect a television."""
-    form = {"client_id": "tv", "scope": "openid profile api1"}
-    user_code = tour.post("/connect/deviceauthorization", form=form)["user_code"]
     tour.open("/device")
     tour.keep("device")
-    for code, name in (("WRNG-CODE", "device-error"), (user_code, "device-confirm")):
-        tour.page.fill("#user_code", code)
-        tour.page.click("#device-continue")
-        tour.keep(name)
-    tour.page.click("#device-allow")
-    tour.keep("device-done")
+    enter(tour, "WRNG-CODE")
+    tour.keep("device-error")
+    for answer in ("deny", "allow"):
+        form = {"client_id": "tv", "scope": "openid profile api1"}
+        user_code = tour.post("/connect/deviceauthorization", form=form)["user_code"]
+        tour.open("/device")
+        enter(tour, user_code)
+        tour.keep("device-confirm")
+        tour.page.click(f"#device-{answer}")
+        tour.keep("device-done" if answer == "allow" else "device-refused")
+
+
+def enter(tour: Tour, user_code: str) -> None:
+    """Type what a device shows."""
+    tour.page.fill("#user_code", user_code)
+    tour.page.click("#device-continue")
 
 
 def visit_requests(tour: Tour) -> None:

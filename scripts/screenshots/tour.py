@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 import yaml
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize
 
 REPOSITORY = Path(__file__).parents[2]
 SCREENSHOTS = REPOSITORY / "build/screenshots"
@@ -124,6 +124,8 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
         if client["client_id"] == "web":
             client |= {
                 "authorization_details_types": ["payment"],
+                "frontchannel_logout_uri": "http://localhost:3000/logout",
+                "post_logout_redirect_uris": [f"{issuer}/account"],
                 "identity_provider_restrictions": ["example"],
             }
         if client["client_id"] == "spa":
@@ -160,18 +162,28 @@ class Tour:
     issuer: str
     language: str
     user_agent: str | None = None
+    has_script: bool = True
+    state: StorageState | None = None
     page: Page = field(init=False)
 
     def __post_init__(self) -> None:
         """Open the browser."""
         page = self.chromium.new_page(
-            locale=self.language, reduced_motion="reduce", user_agent=self.user_agent
+            locale=self.language,
+            reduced_motion="reduce",
+            user_agent=self.user_agent,
+            java_script_enabled=self.has_script,
+            storage_state=self.state,
         )
         object.__setattr__(self, "page", page)
 
     def with_new_browser(self, user_agent: str | None = None) -> Tour:
         """Return the same tour with a browser that has no cookies."""
         return replace(self, user_agent=user_agent)
+
+    def without_script(self) -> Tour:
+        """Return the same tour, signed in, with a browser that runs no JavaScript."""
+        return replace(self, has_script=False, state=self.page.context.storage_state())
 
     def open(self, path: str, **parameters: str) -> None:
         """Go to a page of the service."""

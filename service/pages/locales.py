@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,8 @@ SOURCE_LANGUAGE = "en"
 MOST_PREFERENCES = 10
 MAX_ACCEPT_LANGUAGE_LENGTH = 1000
 CATALOGUE = "locales/{}/LC_MESSAGES/messages.po"
+_VALUE_IN_TEXT = re.compile(r'(?<!=")%\(\w+\)s')
+"""The place of a value, but none in an attribute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +80,27 @@ def why_not_read(folder: Path, names: Iterable[str]) -> Iterator[str]:
             yield f"{source}: {error}"
 
 
-def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Markup]]:
-    """Return the functions that templates call for messages; values in them are escaped."""
+def messages_of(
+    translations: NullTranslations, *, text_direction: str
+) -> dict[str, Callable[..., Markup]]:
+    """Return the functions that templates call for messages; values in them are escaped.
+
+    In text from right to left each value is isolated, so that a name, host or IP address keeps its
+    own direction (UAX #9 §2.4).
+    """
+
+    def with_values(message: str, values: Mapping[str, object]) -> Markup:
+        if text_direction == "rtl":
+            message = _VALUE_IN_TEXT.sub(
+                "\N{FIRST STRONG ISOLATE}\\g<0>\N{POP DIRECTIONAL ISOLATE}", message
+            )
+        return Markup(message) % values  # noqa: S704 (catalogues are ours)
 
     def gettext(message: str, /, **values: object) -> Markup:
-        return Markup(translations.gettext(message)) % values  # noqa: S704 (catalogues are ours)
+        return with_values(translations.gettext(message), values)
 
     def ngettext(singular: str, plural: str, n: int, /, **values: object) -> Markup:
-        message = translations.ngettext(singular, plural, n)
-        return Markup(message) % {"n": n, **values}  # noqa: S704
+        return with_values(translations.ngettext(singular, plural, n), {"n": n, **values})
 
     return {"_": gettext, "gettext": gettext, "ngettext": ngettext}
 

@@ -118,6 +118,7 @@ class Pages:
 
     def _globals(self, tag: str) -> dict[str, object]:
         translations, title, logo = self._locales.translations[tag], self._ui.title, self._ui.logo
+        text_direction = Locale.parse(tag, sep="-").text_direction
         return {
             "title": title.in_language(tag, self._locales.default)
             if isinstance(title, LocalText)
@@ -128,13 +129,13 @@ class Pages:
             if isinstance(logo, Path)
             else logo,
             "service_links": self._ui.links,
-            "text_direction": Locale.parse(tag, sep="-").text_direction,
+            "text_direction": text_direction,
             "url": self.url,
             "has_asset": self._has_asset,
             "is_web": _is_web,
             "auto_submit": AUTO_SUBMIT,
             "device": display.device,
-            **messages_of(translations),
+            **messages_of(translations, text_direction=text_direction),
         }
 
     def _has_asset(self, name: str) -> bool:

@@ -205,6 +205,17 @@ def test_claim_values_are_escaped(browser: Browser) -> None:
     assert "<b>2000-01-01</b>" in text
 
 
+@each_screen
+def test_values_keep_their_direction_in_text_from_right_to_left(
+    browser: Browser, template: str
+) -> None:
+    english, arabic = (browser.sees(template, accept=tag).text or "" for tag in ("en", "ar"))
+    assert "\N{FIRST STRONG ISOLATE}" not in english
+    assert '="\N{FIRST STRONG ISOLATE}' not in arabic
+    if template in {"login.html", "consent.html", "logout.html"}:
+        assert "\N{FIRST STRONG ISOLATE}&lt;Web&gt; &amp; more\N{POP DIRECTIONAL ISOLATE}" in arabic
+
+
 def test_a_long_list_shows_five_and_says_how_many_more(browser: Browser) -> None:
     (session,) = SCREENS["account.html"]["sessions"]
     for count, more in ((5, 0), (8, 3)):
