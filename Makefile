@@ -47,6 +47,11 @@ keycloak-test: .venv/developing tools ## a real Keycloak to sign in at, as the i
 dex-test: .venv/developing tools ## a real dex as the provider that users sign in at; builds it, in a minute of two cores
 	$(BIN)/python -m tests.dex
 
+.PHONY: spire-test
+spire-test: .venv/developing tools ## a real SPIRE whose workloads are clients and APIs; builds it once, in minutes, and needs a C compiler
+	@scripts/go-tools tests/spire
+	$(BIN)/python -m tests.spire
+
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files
 	$(BIN)/python -m tests.guides $(GUIDES)
