@@ -43,7 +43,7 @@ from service.http.endpoint import Endpoint
 from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
 from service.pages.cookies import Cookie
-from service.pages.sign_in_pages import ACCOUNT
+from service.pages.own_pages import ACCOUNT
 from service.parts import Parts
 from service.parts.gateway import gateway_endpoints
 from service.parts.live import (

@@ -47,6 +47,8 @@ class Visitor:
     """The value of the session's cookie, if the session has just begun."""
     partial: PartialSignIn | None = None
     """A sign-in that lacks a step; only that step may look at it."""
+    fresh_login: str = ""
+    """What the page carries if it follows a sign-in, in its address or form; as it was sent, not verified."""
 
     def sign_in_for(self, parked_id: str) -> SignIn | None:
         """Return what the user has proved so far: for this request, else for the session."""

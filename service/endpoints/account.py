@@ -16,7 +16,8 @@ from service.model.client import Client
 from service.model.session import Session
 from service.pages.display import shown_scopes, shown_summaries
 from service.pages.own_account import ask_for_session, find_own_session
-from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit
+from service.pages.own_pages import ACCOUNT
+from service.pages.sign_in_pages import SignInPages, Visit
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
 

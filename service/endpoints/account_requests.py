@@ -19,7 +19,8 @@ from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes
 from service.pages.error_page import SignInOver, WayOn
 from service.pages.own_account import ask_for_session, find_own_session
-from service.pages.sign_in_pages import REQUESTS, SECURITY, SignInPages, Visit
+from service.pages.own_pages import REQUESTS, SECURITY
+from service.pages.sign_in_pages import SignInPages, Visit
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.tokens.permitted import may_use
 

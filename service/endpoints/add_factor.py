@@ -22,15 +22,8 @@ from service.pages.factor_pages import (
     read_attempt,
 )
 from service.pages.own_account import find_fresh_session, is_fresh
-from service.pages.sign_in_pages import (
-    ACCOUNT,
-    ADD_FACTOR,
-    SECURITY,
-    SignInPages,
-    Visit,
-    WaitingRequest,
-    return_path,
-)
+from service.pages.own_pages import ACCOUNT, ADD_FACTOR, SECURITY, return_path
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
 
 PATH = ADD_FACTOR
@@ -93,7 +86,7 @@ class AddFactorEndpoint:
         if turn is not None and not turn.enrollable:
             return lead_to(self.sign_in, visit, waiting, SECOND_FACTOR.path)
         if turn is not None:
-            if not is_fresh(turn.sign_in, visit):
+            if not await is_fresh(self.sign_in, turn.sign_in, visit):
                 return lead_to(self.sign_in, visit, waiting, LOGIN.path)
             return await self._adding(turn.sign_in, among=turn.enrollable)
         if waiting is not None:
@@ -137,8 +130,8 @@ class AddFactorEndpoint:
             "return_to": None if waiting else back,
             "method": name,
             "form": await addable[name].prepare(owner, visit.params, asked_on(visit, waiting)),
-            "others": links_to_others(self.sign_in, PATH, addable, name, place),
-            "cancel_href": None if waiting else self.sign_in.pages.url(back),
+            "others": links_to_others(self.sign_in, visit, PATH, addable, name, place=place),
+            "cancel_href": None if waiting else self.sign_in.href(visit.visitor, back, {}),
             "error": error,
         }
         return self.sign_in.show(visit, "add_factor.html", waiting, context=context)

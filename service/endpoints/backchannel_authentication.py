@@ -18,7 +18,7 @@ from service.model.ciba_events import CibaRequested
 from service.model.events import Emit
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
-from service.pages.sign_in_pages import REQUESTS
+from service.pages.own_pages import REQUESTS
 
 PATH = "/connect/ciba"
 

@@ -15,7 +15,8 @@ from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
 from service.pages.cookies import Cookie
-from service.pages.sign_in_pages import ACCOUNT, SignInPages
+from service.pages.own_pages import ACCOUNT
+from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params

@@ -23,13 +23,8 @@ from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, User
 from service.pages.login_page import LoginPage, accepts_passwords
-from service.pages.sign_in_pages import (
-    SECURITY,
-    SignInPages,
-    Visit,
-    WaitingRequest,
-    return_path,
-)
+from service.pages.own_pages import SECURITY, return_path
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params

@@ -22,16 +22,8 @@ from service.pages.factor_pages import (
     links_to_others,
     read_attempt,
 )
-from service.pages.sign_in_pages import (
-    ACCOUNT,
-    ADD_FACTOR,
-    SECURITY,
-    Notice,
-    SignInPages,
-    Visit,
-    WaitingRequest,
-    return_path,
-)
+from service.pages.own_pages import ACCOUNT, ADD_FACTOR, SECURITY, return_path
+from service.pages.sign_in_pages import Notice, SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
 
 PATH = SECOND_FACTOR.path
@@ -98,7 +90,7 @@ class SecondFactorEndpoint:
             "return_to": None if waiting or path == ACCOUNT else path,
             "method": name,
             "form": await method.prepare(subject, asked) if method else {},
-            "others": links_to_others(self.sign_in, PATH, turn.offered, name, place),
+            "others": links_to_others(self.sign_in, visit, PATH, turn.offered, name, place=place),
             "security_path": SECURITY if self._can_enrol_at_account() else None,
             "can_cancel": waiting is not None,
             "error": error,

@@ -12,7 +12,8 @@ from service.model.factors import Factors, Passkey, Totp
 from service.model.session import Session
 from service.pages.factor_pages import notice_of_recovery_codes
 from service.pages.own_account import ask_for_session, find_fresh_session, find_own_session
-from service.pages.sign_in_pages import ADD_FACTOR, SECURITY, SignInPages, Visit
+from service.pages.own_pages import ADD_FACTOR, SECURITY
+from service.pages.sign_in_pages import SignInPages, Visit
 from service.protocol.errors import InvalidRequest
 
 PATH = SECURITY
@@ -75,7 +76,10 @@ class SecurityEndpoint:
             "factors": _list(factors),
             "recovery_codes_left": len(factors.recovery_codes),
             "addable": [
-                {"name": name, "href": f"{self.sign_in.pages.url(ADD_FACTOR)}?method={name}"}
+                {
+                    "name": name,
+                    "href": self.sign_in.href(visit.visitor, ADD_FACTOR, {"method": name}),
+                }
                 for name in self.changes.find_addable(factors)
             ],
             "error": error,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -17,7 +16,8 @@ from service.authorize.second_factor import (
 from service.identity.factors.methods import Asked, FactorAttempt
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
-from service.pages.sign_in_pages import Notice, SignInPages, Visit, WaitingRequest, return_path
+from service.pages.own_pages import return_path
+from service.pages.sign_in_pages import Notice, SignInPages, Visit, WaitingRequest
 
 
 def read_attempt(
@@ -103,15 +103,16 @@ async def go_on(sign_in: SignInPages, visit: Visit, waiting: WaitingRequest | No
 
 def links_to_others(
     sign_in: SignInPages,
+    visit: Visit,
     path: str,
     names: Iterable[str],
     shown: str | None,
+    *,
     place: Mapping[str, str],
 ) -> list[Mapping[str, str]]:
     """Return the links by which the page at this path shows other methods than the shown one."""
-    own = sign_in.pages.url(path)
     return [
-        {"name": name, "href": f"{own}?{urlencode({**place, 'method': name})}"}
+        {"name": name, "href": sign_in.href(visit.visitor, path, {**place, "method": name})}
         for name in names
         if name != shown
     ]

@@ -20,13 +20,8 @@ from service.model.identity_provider import IdentityProvider
 from service.model.local_text import LocalText
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
-from service.pages.sign_in_pages import (
-    ACCOUNT,
-    SignInPages,
-    Visit,
-    WaitingRequest,
-    return_path,
-)
+from service.pages.own_pages import ACCOUNT, return_path
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 
 FEW_FAILURES = 2
 """After more failed sign-ins in this browser, the login page says how long an account is locked."""

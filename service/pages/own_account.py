@@ -8,14 +8,10 @@ from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
-from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.model.handle import digest
 from service.model.session import Session
 from service.pages.sign_in_pages import SignInPages, Visit
-
-FRESH = 300
-"""Seconds since the sign-in within which second factors may be changed."""
 
 
 async def find_own_session(sign_in: SignInPages, visit: Visit) -> Session | None:
@@ -30,21 +26,22 @@ async def find_own_session(sign_in: SignInPages, visit: Visit) -> Session | None
 async def find_fresh_session(sign_in: SignInPages, visit: Visit) -> Session | None:
     """Return the session if its sign-in is recent enough to change factors."""
     session = await find_own_session(sign_in, visit)
-    return session if session is not None and _is_fresh(session, visit) else None
+    return session if session and await _is_fresh(sign_in, session, visit) else None
 
 
-def is_fresh(sign_in: SignIn, visit: Visit) -> bool:
+async def is_fresh(sign_in_pages: SignInPages, sign_in: SignIn, visit: Visit) -> bool:
     """Return whether the visitor has just proved who this is, for a request or for the session."""
     partial, session = visit.visitor.partial, visit.visitor.session
     if partial is not None and partial.sign_in == sign_in:  # which another browser does not find
-        return clock() - sign_in.auth_time < FRESH
-    return session is not None and _is_fresh(session, visit)
+        return await sign_in_pages.visits.fresh_logins.follows(visit.visitor.fresh_login, partial)
+    return session is not None and await _is_fresh(sign_in_pages, session, visit)
 
 
-def _is_fresh(session: Session, visit: Visit) -> bool:
-    """Return whether the user has just signed in with this browser: a copied cookie does not prove it."""
+async def _is_fresh(sign_in: SignInPages, session: Session, visit: Visit) -> bool:
+    """Return whether the user has just signed in with this browser and come from there: copied cookies do not prove it."""
     is_here = hmac.compare_digest(session.browser_digest, digest(visit.visitor.browser))
-    return is_here and clock() - session.auth_time < FRESH
+    follows = sign_in.visits.fresh_logins.follows
+    return is_here and await follows(visit.visitor.fresh_login, session)
 
 
 def ask_for_session(sign_in: SignInPages, visit: Visit, path: str) -> web.Response:

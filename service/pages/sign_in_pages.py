@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -23,32 +21,12 @@ from service.model.client import Client
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant
 from service.pages.error_page import ErrorPages, SignInOver, WayOn
+from service.pages.own_pages import ACCOUNT, FRESH_LOGIN, carry_fresh_login, return_path
 from service.pages.pages import Pages
 from service.pages.visits import Visits, csrf_token
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
 from service.protocol.redirect_uri import FormPost, with_query
-
-ACCOUNT = "/account"
-"""The page after a sign-in that no client asked for."""
-
-REQUESTS = "/account/requests"
-"""The page at which the user answers CIBA requests."""
-
-SECURITY = "/account/security"
-"""The page at which the user manages second factors."""
-
-ADD_FACTOR = f"{SECURITY}/add"
-"""The page at which the user adds one, there or while signing in."""
-
-_RETURN_TO = re.compile(rf"{REQUESTS}(/[\w-]{{16}})?|{SECURITY}(/add(\?method=[a-z]+)?)?", re.ASCII)
-"""The pages that may ask for a sign-in and be returned to."""
-
-
-def return_path(params: Params) -> str:
-    """Return the page of this service that asked for the sign-in; the account if none did."""
-    path = params.get("return_to") or ""
-    return path if _RETURN_TO.fullmatch(path) else ACCOUNT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +76,17 @@ class SignInPages:
         """Read a GET."""
         params = query_params(request)
         params.refuse_repeated()
-        visitor = await self.visits.find_visitor(request)
-        return Visit(request=request, visitor=visitor, params=params)
+        return await self._visit(request, params)
 
     async def open_form(self, request: web.Request) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
         self.visits.check_form(request, params, way_on=self.way_on(params.get("request")))
+        return await self._visit(request, params)
+
+    async def _visit(self, request: web.Request, params: Params) -> Visit:
         visitor = await self.visits.find_visitor(request)
+        visitor = replace(visitor, fresh_login=params.get(FRESH_LOGIN) or "")
         return Visit(request=request, visitor=visitor, params=params)
 
     async def find_waiting(self, visit: Visit, parked_id: str | None) -> WaitingRequest | None:
@@ -191,7 +172,9 @@ class SignInPages:
         if missing is not None:
             keep, browser = visits.partial_sign_ins.keep, visitor.browser
             partial = await keep(sign_in, parked_id=parked_id, browser=browser)
-            visit = replace(visit, visitor=replace(visitor, partial=partial))
+            fresh_login = await visits.fresh_logins.begin(partial)
+            visitor = replace(visitor, partial=partial, fresh_login=fresh_login)
+            visit = replace(visit, visitor=visitor)
             if waiting is None:
                 return self.go_to_login(visit, return_path(visit.params), missing.path)
             return self.go(visit, missing.path, parked_id)
@@ -217,9 +200,14 @@ class SignInPages:
 
     def way_after(self, visit: Visit, waiting: WaitingRequest | None) -> str:
         """Return the link that goes on after a notice."""
-        if waiting is None:
-            return self.pages.url(return_path(visit.params))
-        return f"{self.pages.url(SECOND_FACTOR.path)}?{urlencode({'request': waiting.parked.id})}"
+        path = SECOND_FACTOR.path if waiting else return_path(visit.params)
+        return self.href(visit.visitor, path, {"request": waiting.parked.id} if waiting else {})
+
+    def href(self, visitor: Visitor | None, path: str, query: Mapping[str, str]) -> str:
+        """Return the link to a page; where factors are added or changed, it says that it follows a sign-in."""
+        if visitor is not None:
+            query = {**query, **carry_fresh_login(path, visitor.fresh_login)}
+        return with_query(self.pages.url(path), query) if query else self.pages.url(path)
 
     def send(
         self,
@@ -230,8 +218,9 @@ class SignInPages:
     ) -> web.Response:
         """Send the browser to the next page or to the client."""
         if isinstance(outcome, NextStep):
-            query = f"?{urlencode({'request': outcome.parked_id})}" if outcome.parked_id else ""
-            response = see_other(self.pages.url(outcome.path) + query)
+            query = {"request": outcome.parked_id} if outcome.parked_id else {}
+            href = self.href(visitor, outcome.path, query)
+            response = see_other(href)
         elif isinstance(outcome, FormPost):
             response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
         else:
@@ -244,8 +233,8 @@ class SignInPages:
 
     def go_to_login(self, visit: Visit, path: str, at: str = LOGIN.path) -> web.Response:
         """Send the browser to the login page, or to another page of the sign-in, which leads back to this path."""
-        query = "" if path == ACCOUNT else f"?{urlencode({'return_to': path})}"
-        response = see_other(self.pages.url(at) + query)
+        query = {} if path == ACCOUNT else {"return_to": path}
+        response = see_other(self.href(visit.visitor, at, query))
         return self.visits.mark(visit.request, response, visit.visitor)
 
     def show(
@@ -282,6 +271,7 @@ class SignInPages:
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": waiting.parked.id if waiting else "",
                 "session_id": visitor.session.id if visitor.session else "",
+                "fresh_login": visitor.fresh_login,
                 "client": client,
                 "stranger_at": waiting and waiting.reply_to.unverified_client_host,
                 "stranger_is_local": waiting and waiting.reply_to.may_be_any_application,

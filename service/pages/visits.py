@@ -12,6 +12,7 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.http.proxy import ClientAddress
+from service.identity.fresh_logins import FreshLogins
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import LIFETIME, PartialSignIns, SignIn
 from service.identity.users import Subjects
@@ -28,6 +29,7 @@ class Visits:
     cookies: Cookies
     sessions: Sessions
     partial_sign_ins: PartialSignIns
+    fresh_logins: FreshLogins
     subjects: Subjects
     client_address: ClientAddress
 
@@ -102,6 +104,7 @@ class Visits:
             user_claims=await self.subjects.find_claims(session) or {},
             browser_state=browser_state_of(session.id),
             new_cookie=cookie,
+            fresh_login=await self.fresh_logins.begin(session),
         )
 
 

@@ -14,6 +14,7 @@ from service.http.endpoint import Direct, DirectRoutes, Endpoint
 from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.key_proofs import KeyProofs, TokenGuard
 from service.http.proxy import ClientAddress
+from service.identity.fresh_logins import FreshLogins
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
@@ -53,6 +54,7 @@ class PageParts:
             cookies=cookies,
             sessions=parts.records.sessions,
             partial_sign_ins=parts.records.partial_sign_ins,
+            fresh_logins=FreshLogins(shared.stores),
             subjects=parts.sign_in.subjects,
             client_address=self.client_address,
         )

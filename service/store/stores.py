@@ -64,6 +64,7 @@ class Stores:
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:
         self.sessions = Records(prefix, "ss", Session, 5)  # its idle or absolute end
+        self.fresh_logins = Records(prefix, "fl", str)  # identity/fresh_logins.py
         self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
         self.session_authorizations = index("sa")  # those that end with the session
         self.session_clients = index("sc")  # those that are notified of its end

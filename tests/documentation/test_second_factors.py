@@ -40,7 +40,8 @@ async def test_the_example_asks_for_more_where_more_is_needed(
 
     login = await browser.get(here(reading.text))
     assert "code" in (await browser.log_in(login, password="alice")).parameters
-    page = await browser.get(here(paying.text))
+    again = await browser.get(here(paying.text))
+    page = await browser.log_in(again, password="alice")
     codes = await browser.submit(page, otp=phone_of(page).code())
     done = await browser.get(codes.element("continue")["href"] or "")
     tokens = await service.token(

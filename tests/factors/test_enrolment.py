@@ -37,18 +37,24 @@ def phone_of(page: Page) -> Phone:
     return Phone(secret=secret)
 
 
-async def enrol(browser: Browser, name: str = "") -> tuple[Phone, Page]:
+async def open_add(browser: Browser, security: Page, method: str = "otp") -> Page:
+    """Follow the link of the security page to where a factor is added."""
+    return await browser.get(security.element(f"add-{method}")["href"] or "")
+
+
+async def enrol(browser: Browser, security: Page, name: str = "") -> tuple[Phone, Page]:
     """Add an app, and return it with the page of the recovery codes."""
-    page = await browser.get(ADD)
+    page = await open_add(browser, security)
     phone = phone_of(page)
     done = await browser.submit(page, otp=phone.code(), name=name, action="confirm")
     phone.recovery_codes = done.text_of("recovery-codes").split()
     return phone, done
 
 
-@pytest.mark.usefixtures("security")
-async def test_app_is_enrolled_by_its_first_code(browser: Browser, events: list[object]) -> None:
-    phone, done = await enrol(browser, "My phone")
+async def test_app_is_enrolled_by_its_first_code(
+    security: Page, browser: Browser, events: list[object]
+) -> None:
+    phone, done = await enrol(browser, security, "My phone")
     assert len(phone.recovery_codes) == 10
     assert FactorEnrolled(subject=ALICE, method="otp", address="127.0.0.1") in events
     page = await browser.get(done.element("continue")["href"] or "")
@@ -56,23 +62,21 @@ async def test_app_is_enrolled_by_its_first_code(browser: Browser, events: list[
     assert phone.secret not in page.text
 
 
-@pytest.mark.usefixtures("security")
 async def test_enrolment_completes_the_session_and_is_no_new_login(
-    browser: Browser, app: ClientApp, service: RunningService
+    security: Page, browser: Browser, app: ClientApp, service: RunningService
 ) -> None:
     (before,) = await service.parts.records.sessions.find_all_of(ALICE)
-    await enrol(browser)
+    await enrol(browser, security)
     (after,) = await service.parts.records.sessions.find_all_of(ALICE)
     assert after.auth_time == before.auth_time
     tokens = await app.redeem((await app.authorize(prompt="none")).parameters["code"])
     assert claims_in(tokens["id_token"])["amr"] == ["pwd", "otp", "mfa"]
 
 
-@pytest.mark.usefixtures("security")
 async def test_enrolled_app_signs_in_and_its_first_code_does_not_count_again(
-    browser: Browser, app: ClientApp
+    security: Page, browser: Browser, app: ClientApp
 ) -> None:
-    phone, _ = await enrol(browser)
+    phone, _ = await enrol(browser, security)
     browser.forget_cookies()
     half = await app.login()
     assert (await browser.submit(half, otp=phone.code())).path == PATH
@@ -80,20 +84,18 @@ async def test_enrolled_app_signs_in_and_its_first_code_does_not_count_again(
     assert "code" in done.parameters
 
 
-@pytest.mark.usefixtures("security")
 async def test_other_sessions_of_the_person_have_to_give_the_new_factor(
-    browser: Browser, service: RunningService
+    security: Page, browser: Browser, service: RunningService
 ) -> None:
     other = Browser(service.issuer)
     assert (await other.log_in(await other.get("/account"))).path == "/account"
-    await enrol(browser)
+    await enrol(browser, security)
     assert (await other.get("/account")).path == PATH
     await other.close()
 
 
-@pytest.mark.usefixtures("security")
-async def test_wrong_code_keeps_the_secret_of_the_page(browser: Browser) -> None:
-    page = await browser.get(ADD)
+async def test_wrong_code_keeps_the_secret_of_the_page(security: Page, browser: Browser) -> None:
+    page = await open_add(browser, security)
     phone = phone_of(page)
     again = await browser.submit(page, otp=phone.wrong_code())
     assert again.has("login-error")
@@ -101,33 +103,30 @@ async def test_wrong_code_keeps_the_secret_of_the_page(browser: Browser) -> None
     assert (await browser.submit(again, otp=phone.code())).has("recovery-codes")
 
 
-@pytest.mark.usefixtures("security")
 async def test_secret_that_this_service_did_not_show_is_not_enrolled(
-    browser: Browser, service: RunningService
+    security: Page, browser: Browser, service: RunningService
 ) -> None:
-    page, own = await browser.get(ADD), Phone()
+    page, own = await open_add(browser, security), Phone()
     for sealed in (own.secret, "", "gAAAAA", None):
         await browser.submit(page, otp=own.code(), enrolment=sealed)
     assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
 
 
-@pytest.mark.usefixtures("security")
-async def test_secret_that_another_person_was_shown_is_not_enrolled(browser: Browser) -> None:
-    page = await browser.get(ADD)
+async def test_secret_that_another_person_was_shown_is_not_enrolled(
+    security: Page, browser: Browser
+) -> None:
+    page = await open_add(browser, security)
     browser.forget_cookies()
-    await browser.log_in(await browser.get(SECURITY), "bob")
-    own = await browser.get(ADD)
+    own = await open_add(browser, await browser.log_in(await browser.get(SECURITY), "bob"))
     sealed = dict(page.forms[0].fields)["enrolment"]
     again = await browser.submit(own, otp=phone_of(page).code(), enrolment=sealed)
     assert again.has("login-error")
 
 
 async def test_secret_expires(browser: Browser, clock: Clock) -> None:
-    await browser.log_in(await browser.get(SECURITY))
-    page = await browser.get(ADD)
+    page = await open_add(browser, await browser.log_in(await browser.get(SECURITY)))
     clock.forward(minutes=16)
-    await browser.log_in(await browser.get("/account/login?return_to=/account/security/add"))
-    csrf = await browser.get(ADD)
+    csrf = await browser.log_in(await browser.get(ADD))
     sealed = dict(page.forms[0].fields)["enrolment"]
     again = await browser.submit(csrf, otp=phone_of(page).code(), enrolment=sealed)
     assert again.has("login-error")
@@ -137,14 +136,13 @@ async def test_secret_expires(browser: Browser, clock: Clock) -> None:
 async def test_stolen_session_whose_login_is_old_changes_nothing(
     browser: Browser, clock: Clock, service: RunningService, path: str
 ) -> None:
-    await browser.log_in(await browser.get(SECURITY))
-    page = await browser.get(ADD)
+    page = await open_add(browser, await browser.log_in(await browser.get(SECURITY)))
     fields = dict(page.forms[0].fields)
     phone = phone_of(page)
     clock.forward(minutes=5, seconds=1)
     fields |= {"otp": phone.code(), "action": "confirm"}
     assert (await browser.post(path, fields)).path == "/account/login"
-    assert (await browser.get(ADD)).path == "/account/login"
+    assert (await browser.get(page.url)).path == "/account/login"
     assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
 
 

@@ -100,8 +100,7 @@ async def test_essential_acr_that_needs_a_passkey_offers_its_enrolment(
         await app.login()
     page = await app.login(claims=INSISTING)
     assert (page.path, page.has("add-passkey"), page.has("totp-secret")) == (ADD, True, False)
-    parked = page.parameters["request"]
-    other = await browser.get(f"{ADD}?request={parked}&method=otp")
+    other = await browser.get(f"{page.url}&method=otp")
     assert (other.has("add-passkey"), other.has("totp-secret")) == (True, False)
     mine = Authenticator(origin=service.issuer)
     codes = await send(browser, page, mine.create(options_in(page, "add-passkey")))
@@ -158,6 +157,28 @@ async def test_old_session_enrols_nothing_without_the_password(
         await browser.get(f"{ADD}?request={page.parameters['request']}")
     ).path == "/account/login"
     assert (await browser.log_in(page)).path == ADD
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"mfa": {"required": required, "enrolment": "at_login"}} for required in ("always", "never")],
+    indirect=True,
+    ids=["half a sign-in", "a session"],
+)
+async def test_all_cookies_of_a_login_just_now_enrol_nothing_elsewhere(
+    browser: Browser, service: RunningService
+) -> None:
+    """Neither at the own account nor for a request that the thief begins, to which the password alone leads on."""
+    await browser.log_in(await browser.get("/account"))
+    thief = Browser(service.issuer)
+    thief.session.cookie_jar.update_cookies(browser.cookies)
+    parked = await ClientApp(service, thief).authorize(claims=INSISTING)
+    assert parked.path == "/account/login"
+    request = parked.parameters["request"]
+    for at in (PATH, ADD, f"{PATH}?request={request}", f"{ADD}?request={request}"):
+        assert (await thief.get(at)).path in {"/account", "/account/login"}, at
+    assert (await thief.log_in(parked)).path == ADD
+    await thief.close()
 
 
 @with_mfa(required="enrolled", enrolment="at_login")

@@ -17,6 +17,7 @@ from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.factors.keyring import enrol, options_in, send, use
 from tests.factors.phone import ALICE
+from tests.factors.test_enrolment import open_add
 
 pytestmark = pytest.mark.rfc("webauthn#7.1")
 
@@ -27,8 +28,12 @@ ADD = f"{SECURITY}/add?method=passkey"
 @pytest.fixture
 async def add_page(browser: Browser) -> Page:
     """The page that makes a passkey, after Alice's password."""
-    await browser.log_in(await browser.get(SECURITY))
-    return await browser.get(ADD)
+    return await browser.log_in(await browser.get(ADD))
+
+
+async def go_on(browser: Browser, codes: Page) -> Page:
+    """Leave the page of the recovery codes, for the one that lists the factors."""
+    return await browser.get(codes.element("continue")["href"] or "")
 
 
 @pytest.fixture
@@ -68,8 +73,8 @@ async def test_options_name_the_user_to_the_authenticator_and_ask_for_no_attesta
 async def test_second_passkey_is_of_the_same_account_and_another_authenticator(
     browser: Browser, add_page: Page, mine: Authenticator
 ) -> None:
-    await add(browser, add_page, mine)
-    options = options_in(await browser.get(ADD), "add-passkey")
+    listed = await go_on(browser, await add(browser, add_page, mine))
+    options = options_in(await open_add(browser, listed, "passkey"), "add-passkey")
     assert options["user"]["id"] == mine.user_handle
     assert [each["id"] for each in options["excludeCredentials"]] == [
         mine.create(options)["id"],
@@ -80,8 +85,7 @@ async def test_passkey_has_the_name_that_the_person_gives_it(
     browser: Browser, add_page: Page, mine: Authenticator
 ) -> None:
     response = mine.create(options_in(add_page, "add-passkey"))
-    await send(browser, add_page, response, name="Blue key")
-    page = await browser.get(SECURITY)
+    page = await go_on(browser, await send(browser, add_page, response, name="Blue key"))
     assert "Blue key" in page.text
     await browser.submit(page, action="rename", factor=response["id"], name="Green key")
     assert "Green key" in (await browser.get(SECURITY)).text
@@ -91,13 +95,12 @@ async def test_removed_passkey_may_be_added_again_by_anybody(
     browser: Browser, add_page: Page, mine: Authenticator, events: list[object]
 ) -> None:
     response = mine.create(options_in(add_page, "add-passkey"))
-    await send(browser, add_page, response)
-    page = await browser.get(SECURITY)
+    page = await go_on(browser, await send(browser, add_page, response))
     await browser.submit(page, action="remove", factor=response["id"])
     assert FactorRemoved(subject=ALICE, method="passkey", address="127.0.0.1") in events
     browser.forget_cookies()
-    await browser.log_in(await browser.get(SECURITY), "bob")
-    assert (await add(browser, await browser.get(ADD), mine)).has("recovery-codes")
+    own = await browser.log_in(await browser.get(ADD), "bob")
+    assert (await add(browser, own, mine)).has("recovery-codes")
 
 
 async def test_passkey_of_another_person_is_not_added(
@@ -112,8 +115,9 @@ async def test_passkey_of_another_person_is_not_added(
 async def test_passkey_is_added_once(
     browser: Browser, add_page: Page, mine: Authenticator, service: RunningService
 ) -> None:
-    await add(browser, add_page, mine)
-    assert (await add(browser, await browser.get(ADD), mine)).has("login-error")
+    listed = await go_on(browser, await add(browser, add_page, mine))
+    again = await open_add(browser, listed, "passkey")
+    assert (await add(browser, again, mine)).has("login-error")
     assert len((await service.parts.factors.enrolled.find(ALICE)).passkeys) == 1
 
 
@@ -146,8 +150,8 @@ async def test_registration_of_another_persons_page_is_refused(
 ) -> None:
     response = mine.create(options_in(add_page, "add-passkey"))
     browser.forget_cookies()
-    await browser.log_in(await browser.get(SECURITY), "bob")
-    assert (await send(browser, await browser.get(ADD), response)).has("login-error")
+    own = await browser.log_in(await browser.get(ADD), "bob")
+    assert (await send(browser, own, response)).has("login-error")
     assert not (await service.parts.factors.enrolled.find("88421113")).is_enrolled
 
 
@@ -168,11 +172,12 @@ async def test_passkey_without_user_verification_may_be_added(
 async def test_person_has_so_many_passkeys_at_most(
     browser: Browser, add_page: Page, service: RunningService
 ) -> None:
+    codes = await add(browser, add_page, Authenticator(origin=service.issuer))
     for _ in range(MAX_PASSKEYS - 1):
         await enrol(service)
-    await add(browser, add_page, Authenticator(origin=service.issuer))
-    assert not (await browser.get(ADD)).has("add-passkey")
-    assert not (await browser.get(SECURITY)).has("add-passkey")
+    listed = await go_on(browser, codes)
+    assert not listed.has("add-passkey")
+    assert not (await open_add(browser, listed)).has("add-passkey")
 
 
 async def test_first_factor_that_is_added_at_login_may_be_a_passkey(start: Start) -> None:

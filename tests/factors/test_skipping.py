@@ -102,8 +102,7 @@ async def test_password_grant_gives_nothing_that_skips_the_factor_later(
 async def test_form_of_the_owner_is_of_no_use_with_a_cookie_in_another_browser(
     service: RunningService, browser: Browser, clock: Clock, minutes: int
 ) -> None:
-    await browser.log_in(await browser.get(SECURITY))
-    page = await browser.get(ADD)
+    page = await browser.log_in(await browser.get(ADD))
     clock.forward(minutes=minutes)
     thief = Browser(service.issuer)
     await thief.get("/account/login")
@@ -113,6 +112,53 @@ async def test_form_of_the_owner_is_of_no_use_with_a_cookie_in_another_browser(
     await thief.close()
     assert (sent.status, sent.error) == (403, "invalid_request")
     assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+
+
+async def copy_cookies(service: RunningService, browser: Browser) -> Browser:
+    """Open a thief's browser, with every cookie of this one."""
+    thief = Browser(service.issuer)
+    thief.session.cookie_jar.update_cookies(browser.cookies)
+    assert thief.cookies == browser.cookies
+    return thief
+
+
+async def test_all_cookies_of_a_login_just_now_change_no_factor_elsewhere(
+    service: RunningService, browser: Browser
+) -> None:
+    """The thief reads the page, which is no secret of the factors; each change leads to the login."""
+    page = await browser.log_in(await browser.get(SECURITY))
+    owned = phone_of(await browser.get(page.element("add-otp")["href"] or ""))
+    thief = await copy_cookies(service, browser)
+    listed = await thief.get(SECURITY)
+    assert listed.path == SECURITY
+    for at in (ADD, f"{ADD}?method=passkey", listed.element("add-otp")["href"] or ""):
+        assert (await thief.get(at)).path == "/account/login"
+    (session,) = await service.parts.records.sessions.find_all_of(ALICE)
+    form = {"csrf": dict((await thief.get("/account")).forms[0].fields)["csrf"]}
+    form |= {"session_id": session.id, "otp": owned.code(), "action": "confirm", "method": "otp"}
+    for fresh_login in ({}, {"fresh_login": ""}, {"fresh_login": "x" * 22}):
+        for action in ("confirm", "remove", "rename", "renew-recovery-codes"):
+            for path in (ADD, SECURITY):
+                sent = await thief.post(path, form | fresh_login | {"action": action})
+                assert sent.path == "/account/login", (path, action)
+    await thief.close()
+    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+
+
+async def test_all_cookies_of_a_complete_sign_in_remove_and_renew_nothing_elsewhere(
+    service: RunningService, browser: Browser, phone: Phone
+) -> None:
+    half = await browser.log_in(await browser.get(SECURITY))
+    assert (await browser.submit(half, otp=phone.code())).path == SECURITY
+    before = await service.parts.factors.enrolled.find(ALICE)
+    thief = await copy_cookies(service, browser)
+    page = await thief.get(SECURITY)
+    for form in range(len(page.forms)):
+        for action in ("remove", "rename", "renew-recovery-codes"):
+            sent = await thief.submit(page, form, action=action, name="stolen", factor="otp")
+            assert sent.path == "/account/login"
+    await thief.close()
+    assert await service.parts.factors.enrolled.find(ALICE) == before
 
 
 @pytest.mark.parametrize("minutes", [0, 6])

@@ -59,6 +59,22 @@ async def test_old_login_at_the_provider_changes_nothing(
     assert (await browser.get(fake.answer(again))).path == ADD
 
 
+async def test_all_cookies_of_a_new_login_are_of_no_use_elsewhere(
+    fake: FakeProvider, browser: Browser, login: Page
+) -> None:
+    fake.claims["auth_time"] = timedelta()
+    sent = await browser.get(login.provider_links["upstream"])
+    page = await browser.get(fake.answer(sent))
+    assert page.path == ADD
+    thief = Browser(browser.issuer)
+    thief.session.cookie_jar.update_cookies(browser.cookies)
+    assert (await thief.get(ADD)).path == "/account/login"
+    assert (await thief.post(ADD, dict(page.forms[0].fields) | {"fresh_login": ""})).path == (
+        "/account/login"
+    )
+    await thief.close()
+
+
 async def test_requests_and_the_account_need_no_new_login(browser: Browser) -> None:
     for back in ("", "?return_to=/account/requests", "?return_to=https://evil.example"):
         page = await browser.get(f"/account/login{back}")

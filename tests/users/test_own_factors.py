@@ -49,8 +49,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 async def test_app_is_kept_by_the_user_store_and_asked_for(
     app: ClientApp, browser: Browser, service: RunningService, store: UsersWithFactors
 ) -> None:
-    await browser.log_in(await browser.get(SECURITY))
-    phone, _ = await enrol(browser)
+    phone, _ = await enrol(browser, await browser.log_in(await browser.get(SECURITY)))
     kept = store.factors[ALICE]
     assert kept.totp is not None
     assert (kept.totp.secret, len(kept.recovery_codes)) == (phone.secret, 10)

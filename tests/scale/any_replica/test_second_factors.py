@@ -34,8 +34,8 @@ class People:
 
     async def enrol(self) -> Phone:
         browser = self.browser()
-        await browser.log_in(await browser.get(SECURITY), self.username)
-        phone, _ = await enrol(browser)
+        security = await browser.log_in(await browser.get(SECURITY), self.username)
+        phone, _ = await enrol(browser, security)
         return phone
 
     async def half(self) -> tuple[Browser, Page]:

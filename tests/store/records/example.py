@@ -147,6 +147,7 @@ EXAMPLES: Mapping[str, object] = {
     ),
     "pe": NOON,
     "su": NOON,
+    "fl": DIGEST,
     "ld": LogoutDelivery(
         client_id="web",
         session_id="SSSSSSSSSSSSSSSS",
