@@ -24,7 +24,7 @@ COMBINATIONS = {
     "prod, scaled on requests": ("prod", "autoscaling-on-requests"),
     "prod, certificates by haproxy": ("prod", "client-certificates/haproxy"),
     "prod, certificates by nginx": ("prod", "client-certificates/nginx"),
-    "prod, all": ("prod", "autoscaling-on-requests", "client-certificates/haproxy"),
+    "prod, all": ("prod", "autoscaling-on-requests", "client-certificates/haproxy", "workloads"),
 }
 """Overlays with the components that they do not have by themselves."""
 
