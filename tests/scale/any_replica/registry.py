@@ -17,6 +17,11 @@ from tests.token_exchange.exchanging import EXCHANGE
 SEEDS = (1, 2)
 PER_MINUTE = 200
 FAILURES = 3
+WAYS = (
+    *("authorize", "account", "device", "ciba", "provider"),
+    *("remembered browser", "password grant"),
+)
+"""To where a second factor is given, each with people of its own."""
 SHOP = "https://shop.example"
 """A trust domain."""
 
@@ -57,8 +62,8 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
     whole["clients"] += TELEVISIONS
     whole["users"]["list"] += [
         {"sub": name, "username": name, "password": password_of(name)}
-        for seed in SEEDS
-        for name in (f"replay-{seed}", f"guess-{seed}")
+        for way in (*WAYS, "recovery code")
+        for name in (f"replay-{way}", f"guess-{way}")
     ]
     machine = client_in(whole, "machine")
     whole["clients"] += [
