@@ -140,11 +140,14 @@ bench-check: .venv/benchmarking ## fails where a ratio to the floor is below its
 docs: .venv/developing ## the generated documentation
 	$(BIN)/python -m scripts.docs
 
-.PHONY: sbom
-sbom: .venv/developing ## what the service is made of, as CycloneDX: build/sbom.json, and with tracing build/sbom-tracing.json
+BILLS := build/sbom.json build/sbom-tracing.json
+.PHONY: sbom $(BILLS)
+sbom: $(BILLS) ## what the service is made of, as CycloneDX: build/sbom.json, and with tracing build/sbom-tracing.json
+build/sbom.json: requirements.lock
+build/sbom-tracing.json: requirements-tracing.lock
+$(BILLS): | .venv/developing
 	@mkdir -p build
-	$(SBOM) requirements.lock -o build/sbom.json
-	$(SBOM) requirements-tracing.lock -o build/sbom-tracing.json
+	$(SBOM) $< -o $@
 SBOM := $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --validate
 
 .PHONY: coverage
