@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -70,12 +71,13 @@ class OutgoingHttp:
         self._strict = strict
         self._policy = policy
         self._certificate = certificate
-        self._shown_since = 0
-        """When the certificate's file was written that connections show."""
+        self._tls: ssl.SSLContext | None = None
+        self._tls_versions: list[FileVersion] = []
+        """Of the files that the context was made of."""
         self._resolver = None if policy is None else GuardedResolver()
         self._kept = kept
-        self._sessions: dict[tuple[bool, bool, int], aiohttp.ClientSession] = {}
-        """By whether they are for https, whether they keep connections, and the certificate that these show."""
+        self._sessions: dict[tuple[bool, bool], _Session] = {}
+        """By whether they are for https, and whether they keep connections."""
 
     async def fetch(
         self,
@@ -109,7 +111,7 @@ class OutgoingHttp:
 
     async def close(self) -> None:
         for session in self._sessions.values():
-            await session.close()
+            await session.http.close()
 
     async def _ask(
         self,
@@ -120,51 +122,75 @@ class OutgoingHttp:
         headers: Mapping[str, str],
         kept: bool,
     ) -> HttpAnswer:
-        session = self._open_session(https=URL(url).scheme == "https", kept=kept)
-        async with session.request(
-            method, url, data=data, headers=headers, allow_redirects=False
-        ) as response:
+        async with (
+            self._session(https=URL(url).scheme == "https", kept=kept) as session,
+            session.request(
+                method, url, data=data, headers=headers, allow_redirects=False
+            ) as response,
+        ):
             body = await _read(response, self._max_body)
             return HttpAnswer(response.status, body, response.headers)
 
-    def _open_session(self, *, https: bool, kept: bool) -> aiohttp.ClientSession:
-        if https and self._certificate is not None:
-            self._show(self._certificate)
-        which = https, kept, self._shown_since
-        if which not in self._sessions:
-            usual = PER_HOST if self._policy is None else GUARDED_PER_HOST
-            self._sessions[which] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    ssl=self._tls if https else True,
-                    limit_per_host=self._kept or usual,
-                    # A kept connection that the other end just closed fails a POST.
-                    force_close=not kept,
-                    keepalive_timeout=IDLE if kept else None,
-                    resolver=self._resolver,
-                    socket_factory=partial(self._socket, https=https),
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=self._timeout,
-                headers=_HEADERS,
-                auto_decompress=False,
-            )
-        return self._sessions[which]
+    @asynccontextmanager
+    async def _session(self, *, https: bool, kept: bool) -> AsyncIterator[aiohttp.ClientSession]:
+        """Yield a session that goes by the files as they are now; one with old files is closed after its last request."""
+        which, tls = (https, kept), self._load_tls() if https else None
+        replaced = session = self._sessions.get(which)
+        if session is None or session.tls is not tls:
+            session = self._sessions[which] = _Session(self._open(tls, kept=kept), tls)
+        session.requests += 1
+        try:
+            if replaced is not None and replaced is not session and not replaced.requests:
+                await replaced.http.close()
+            yield session.http
+        finally:
+            session.requests -= 1
+            if not session.requests and self._sessions.get(which) is not session:
+                await session.http.close()
 
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        trusted = ssl.create_default_context()
+    def _open(self, tls: ssl.SSLContext | None, *, kept: bool) -> aiohttp.ClientSession:
+        usual = PER_HOST if self._policy is None else GUARDED_PER_HOST
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=True if tls is None else tls,
+                limit_per_host=self._kept or usual,
+                # A kept connection that the other end just closed fails a POST.
+                force_close=not kept,
+                keepalive_timeout=IDLE if kept else None,
+                resolver=self._resolver,
+                socket_factory=partial(self._socket, https=tls is not None),
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=self._timeout,
+            headers=_HEADERS,
+            auto_decompress=False,
+        )
+
+    def _load_tls(self) -> ssl.SSLContext:
+        """Return what is trusted and shown, by the files as they are now; by the earlier ones while these are broken."""
+        own = self._certificate
+        files = [self._ca_file, *((own.certificate, own.private_key) if own else ())]
+        versions = [_version(file) for file in files]
+        if self._tls is not None and versions == self._tls_versions:
+            return self._tls
+        try:
+            self._tls = self._make_tls()
+        except OSError as error:
+            if self._tls is None:
+                raise
+            log.warning("a changed certificate file cannot be used", error=str(error))
+        self._tls_versions = versions
+        return self._tls
+
+    def _make_tls(self) -> ssl.SSLContext:
+        tls = ssl.create_default_context()
         if self._ca_file is not None:
-            trusted.load_verify_locations(self._ca_file)
+            tls.load_verify_locations(self._ca_file)
         if not self._strict:
-            trusted.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        return trusted
-
-    def _show(self, certificate: ClientCertificate) -> None:
-        """Show the certificate of the file, also where a new one has taken its place."""
-        written = certificate.certificate.stat().st_mtime_ns
-        if written != self._shown_since:
-            self._tls.load_cert_chain(certificate.certificate, certificate.private_key)
-            self._shown_since = written
+            tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self._certificate is not None:
+            tls.load_cert_chain(self._certificate.certificate, self._certificate.private_key)
+        return tls
 
     def _socket(
         self, addr_info: tuple[int, int, int, str, tuple[object, ...]], *, https: bool
@@ -179,6 +205,26 @@ class OutgoingHttp:
             log.warning("a URL leads to an address that is not allowed", address=address[0])
             raise PermissionError("the address is not allowed")
         return socket.socket(family, kind, protocol)
+
+
+FileVersion = tuple[int, ...] | None
+"""What changes with a file; None while there is none, such as in the middle of a renewal."""
+
+
+def _version(file: Path | None) -> FileVersion:
+    try:
+        found = None if file is None else file.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_mtime_ns, found.st_ino, found.st_size)
+
+
+@dataclass(slots=True)
+class _Session:
+    http: aiohttp.ClientSession
+    tls: ssl.SSLContext | None
+    requests: int = 0
+    """How many are under way."""
 
 
 async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:

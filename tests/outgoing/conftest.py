@@ -24,18 +24,26 @@ def certificate(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def https(certificate: Path) -> AsyncIterator[str]:
-    """The URL of a server that shows it."""
+def shown(certificate: Path) -> ssl.SSLContext:
+    """What shows it."""
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     own.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    async with serving_tls(own) as url:
+    return own
+
+
+@pytest.fixture
+async def https(shown: ssl.SSLContext) -> AsyncIterator[str]:
+    """The URL of a server that shows it."""
+    async with serving_tls(shown) as url:
         yield url
 
 
 @asynccontextmanager
-async def serving_tls(own: ssl.SSLContext) -> AsyncIterator[str]:
-    """The URL of a server without any page."""
-    runner = web.AppRunner(web.Application())
+async def serving_tls(own: ssl.SSLContext, *pages: web.RouteDef) -> AsyncIterator[str]:
+    """The URL of a server with these pages."""
+    app = web.Application()
+    app.add_routes(pages)
+    runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=own).start()
     yield "https://{}:{}/".format(*runner.addresses[0])

@@ -192,7 +192,7 @@ class Outgoing(types.Section):
     timeout: types.Timeout = 5
     """The longest time for one request."""
     ca_file: types.FilePath | None = None
-    """A file with further certificate authorities to trust, PEM."""
+    """A file with further certificate authorities to trust, PEM; a file that changes counts for the next request."""
     allowed_networks: types.Many[types.NetworkRange] = ()
     """Private, loopback and link-local networks that URLs of dynamically registered clients may lead to; URLs in this file
     may lead anywhere."""
