@@ -50,7 +50,7 @@ class Certificates:
         if self.header is None or not self._is_proxy(request.peer):
             return request.certificate
         values = request.find_headers(self.header)
-        return _decode(values[0]) if len(values) == 1 else None
+        return decode(values[0]) if len(values) == 1 else None
 
     def _is_proxy(self, peer: str | None) -> bool:
         if peer is None:
@@ -62,8 +62,8 @@ class Certificates:
         return any(address in network for network in self.proxies)
 
 
-def _decode(value: str) -> bytes | None:
-    """Read DER in base64 between colons (RFC 9440), or a PEM with percent-encoding as nginx sends it."""
+def decode(value: str) -> bytes | None:
+    """Read DER in base64 between colons (RFC 9440), or a PEM, also with percent-encoding as nginx sends it."""
     text = value.strip()
     if text.startswith(":") and text.endswith(":"):
         text = text[1:-1]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from oauth_resource_server.caller import Demand
+from oauth_resource_server.certificates import decode
 from oauth_resource_server.request import Request
 from oauth_resource_server.server import ResourceServer
 
@@ -38,9 +38,9 @@ class BaseGuard:
 
 
 def read_asgi(scope: Mapping[str, Any]) -> Request:
-    """Return what the scope of an ASGI connection says."""
+    """Return what the scope of an ASGI connection says; a certificate by the TLS extension."""
     path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
-    chain = scope.get("extensions", {}).get("tls", {}).get("client_cert_chain", ())
+    tls = (scope.get("extensions") or {}).get("tls") or {}
     client = scope.get("client")
     return Request(
         method=scope.get("method", "GET"),
@@ -49,13 +49,13 @@ def read_asgi(scope: Mapping[str, Any]) -> Request:
             (name.decode("latin-1").lower(), value.decode("latin-1"))
             for name, value in scope["headers"]
         ],
-        certificate=_der(next(iter(chain), None)),
+        certificate=_der(next(iter(tls.get("client_cert_chain") or ()), None)),
         peer=client[0] if client else None,
     )
 
 
 def read_wsgi(environ: Mapping[str, Any]) -> Request:
-    """Return what the environment of a WSGI request says (PEP 3333); servers add the path as it was sent."""
+    """Return what the environment of a WSGI request says (PEP 3333); servers add the path as it was sent, and the certificate."""
     sent = environ.get("RAW_URI") or environ.get("REQUEST_URI")
     decoded = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     return Request(
@@ -77,4 +77,4 @@ def _path_of(target: str) -> str:
 
 
 def _der(pem: str | None) -> bytes | None:
-    return ssl.PEM_cert_to_DER_cert(pem) if pem else None
+    return decode(pem) if pem else None
