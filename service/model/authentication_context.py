@@ -6,8 +6,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
-
 from service.model import types
 
 
@@ -15,11 +13,11 @@ from service.model import types
 class AuthenticationContext(types.Section):
     """An authentication context (acr) and the authentication methods that meet it."""
 
-    acr: Annotated[str, Field(pattern=r"^[^\s]{1,200}$")]
+    acr: Annotated[str, types.Field(pattern=r"^[^\s]{1,200}$")]
     """The value in acr_values and in the `acr` claim."""
     amr: types.Several[types.Text] = frozenset()
     """The authentication methods (RFC 8176) that a user must have used, all of them. Give this or any_of."""
-    any_of: types.Many[Annotated[types.Several[types.Text], Field(min_length=1)]] = ()
+    any_of: types.Many[Annotated[types.Several[types.Text], types.Field(min_length=1)]] = ()
     """Several such lists, such as [[pwd, otp], [swk, user]]: one of them is enough, if all of its methods were used."""
 
     def is_met_by(self, amr: AbstractSet[str]) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from service.model import types
 
 
@@ -31,5 +29,5 @@ class Demand(types.Section):
     """The scope values that the access token must all have."""
     acr: types.Text | None = None
     """The authentication context that the user must have met (RFC 9470); null: any."""
-    max_age: Annotated[int, Field(ge=0)] | None = None
+    max_age: Annotated[int, types.Field(ge=0)] | None = None
     """How many seconds ago the user may have authenticated at most; null: any time."""

@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
-
 from service.model import types
 from service.model.certificate import der_in_pem, parse_subject
-from service.model.conditions import Condition
 from service.model.mfa import RequiredFactor
 from service.model.profiles import ProfileName
 from service.model.secret import Secret
@@ -51,7 +48,6 @@ def _certificate(value: str) -> str:
     return value
 
 
-Uri = Annotated[str, Field(min_length=1, max_length=2048)]
 _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
 
 
@@ -91,17 +87,17 @@ class ClientEntry(types.Section):
 
     client_secrets: types.Many[Secret] = ()
     """Any of these secrets authenticates the client. With two of them a secret can be replaced without an interruption."""
-    jwks: dict[str, JsonValue] | None = None
+    jwks: dict[str, types.JsonValue] | None = None
     """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which the client publishes its public keys. Give this or jwks."""
-    tls_client_auth_subject_dn: Annotated[types.Text, AfterValidator(_subject)] | None = None
+    tls_client_auth_subject_dn: Annotated[types.Text, types.AfterValidator(_subject)] | None = None
     """The subject of the client's certificate, such as CN=shop,O=Example (RFC 4514). Only one of the tls_client_auth_… may be
     given (RFC 8705 §2.1.2)."""
     tls_client_auth_san_dns: types.Text | None = None
     """The DNS name in the client's certificate (RFC 8705 §2.1.2)."""
     self_signed_certificates: types.Many[
-        Annotated[str, Field(max_length=16384), AfterValidator(_certificate)]
+        Annotated[str, types.Field(max_length=16384), types.AfterValidator(_certificate)]
     ] = ()
     """The client's own certificates (RFC 8705 §2.2). Each is PEM, whose key counts, so that a certificate for the same key is
     accepted too; or x5t#S256, the SHA-256 hash of one certificate. A certificate may also be in x5c of a key in jwks or
@@ -113,9 +109,9 @@ class ClientEntry(types.Section):
     """The ways in which the client may get tokens: authorization_code, implicit, refresh_token, client_credentials,
     password, urn:ietf:params:oauth:grant-type:device_code, …:token-exchange, …:jwt-bearer,
     urn:openid:params:grant-type:ciba, or the name of an extension grant such as delegation."""
-    allowed_response_types: types.Several[Annotated[str, AfterValidator(_response_type)]] | None = (
-        None
-    )
+    allowed_response_types: (
+        types.Several[Annotated[str, types.AfterValidator(_response_type)]] | None
+    ) = None
     """What the authorize endpoint may answer with. null: what the grant types imply (authorization_code: code; implicit:
     id_token, token, id_token token; both: the combinations of these, too)."""
     default_response_mode: types.Text | None = None
@@ -129,9 +125,9 @@ class ClientEntry(types.Section):
     """true: the client may ask for the scope offline_access, and so gets refresh tokens."""
     allow_insecure_redirect_uris: bool = False
     """true: redirect_uris may use http to a public host."""
-    redirect_uris: types.Many[Uri] = ()
+    redirect_uris: types.Many[types.Uri] = ()
     """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3)."""
-    post_logout_redirect_uris: types.Many[Uri] = ()
+    post_logout_redirect_uris: types.Many[types.Uri] = ()
     """The URIs that a user may be sent to after a logout, compared exactly."""
     allowed_cors_origins: types.Many[types.Text] = ()
     """Origins whose pages may call the token, userinfo and revocation endpoints; the origins of redirect_uris may do so without being listed."""
@@ -172,7 +168,7 @@ class ClientEntry(types.Section):
     """false: users of this client sign in at an identity provider, not with a password here."""
     identity_provider_restrictions: types.Many[types.Text] = ()
     """The identity providers whose users may use the client; empty: all."""
-    allowed_users: types.Many[Condition] = ()
+    allowed_users: types.Many[types.Condition] = ()
     """The users with permission to use the client, by their present claims and `sub`: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {sub: ["1"]}]. In a condition, each claim has to have one of its values. Empty: all users."""
     tenants: types.Several[types.Text] = frozenset()
@@ -203,7 +199,7 @@ class ClientEntry(types.Section):
     update_access_token_claims_on_refresh: bool = False
     """true: a new access token has the user's present claims, not those of the sign-in."""
 
-    claims: dict[str, JsonValue] = field(default_factory=dict)
+    claims: dict[str, types.JsonValue] = field(default_factory=dict)
     """Claims that are added to this client's access tokens."""
     client_claims_prefix: str = "client_"
     """The prefix of the names of those claims in the token."""
@@ -239,7 +235,7 @@ class ClientEntry(types.Section):
     """The URL that this service calls when the user's session ends (OpenID Connect Back-Channel Logout §2.2)."""
     backchannel_logout_session_required: bool = True
     """true: the call names the session by sid."""
-    properties: dict[str, JsonValue] = field(default_factory=dict)
+    properties: dict[str, types.JsonValue] = field(default_factory=dict)
     """Anything you like; extension grants and templates can read it."""
     application_type: Literal["web", "native"] | None = None
     """web: runs on a server or in a browser; native: is installed on a device (OpenID Connect Registration §2)."""
@@ -277,7 +273,7 @@ class ClientEntry(types.Section):
     """The algorithm that encrypts the content of introspection responses (RFC 9701 §6); null: A128CBC-HS256."""
     tls_client_auth_san_uri: types.Text | None = None
     """The URI in the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_ip: Annotated[types.Text, AfterValidator(_ip)] | None = None
+    tls_client_auth_san_ip: Annotated[types.Text, types.AfterValidator(_ip)] | None = None
     """The IP address in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_email: types.Text | None = None
     """The mail address in the client's certificate (RFC 8705 §2.1.2)."""

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, cast
-
-from pydantic import Field
-
-from service.model import types
-
-Condition = Annotated[
-    dict[str, Annotated[types.Many[str | int | bool], Field(min_length=1)]], Field(min_length=1)
-]
-"""Claims with the values of which each has to have one."""
+from typing import cast
 
 
 def is_any_met(

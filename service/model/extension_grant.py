@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue
-
 from service.model import types
 
 
@@ -17,5 +15,5 @@ class ExtensionGrantRegistration(types.Section):
     """The handler's import path, or its name in the entry point group token_service.grants."""
     timeout: types.Timeout = 10
     """The longest time for one request; a request that takes longer is refused."""
-    options: dict[str, JsonValue] = field(default_factory=dict)
+    options: dict[str, types.JsonValue] = field(default_factory=dict)
     """The first argument of the handler's class."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
-
 from service.model import types
-from service.model.conditions import Condition
 from service.protocol.email_domain import normalize_domain
 
 PRIVATE_KEY_JWT = "private_key_jwt"
@@ -30,7 +27,7 @@ class IdentityProvider(types.Section):
     """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
     display_name: types.Texts | None = None
     """The text of its link on the login page; null: the name."""
-    domains: types.Many[Annotated[str, AfterValidator(_email_domain)]] = ()
+    domains: types.Many[Annotated[str, types.AfterValidator(_email_domain)]] = ()
     """The domains of its users' e-mail addresses, such as partner.example. If any provider has some, the login page asks for the
     e-mail address or user name first, and sends users of these domains to this provider."""
     show_link: bool = True
@@ -77,7 +74,7 @@ class IdentityProvider(types.Section):
     """What the provider is always asked to do: let the user log in again, consent, or choose an account."""
     claims: dict[str, types.Text] = field(default_factory=dict)
     """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
-    allowed_claims: types.Many[Condition] = ()
+    allowed_claims: types.Many[types.Condition] = ()
     """The users with permission to sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {hd: [partner.example]}]. In a condition, each claim has to have one of its values. Empty: all users."""
     link_by: Literal["subject", "verified_email"] = "subject"

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from pydantic import JsonValue
-
 from service.model import types
 from service.model.authentication_context import AuthenticationContext
 from service.model.check import CheckSettings, Demand
@@ -75,7 +73,7 @@ class ApiResourceEntry(types.Section):
     With one, each response is a signed JWT that is encrypted (RFC 9701 §6)."""
     introspection_encrypted_response_enc: types.ContentEncryption = "A128CBC-HS256"
     """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
-    jwks: dict[str, JsonValue] | None = None
+    jwks: dict[str, types.JsonValue] | None = None
     """The API's public keys (JWK set, RFC 7517) for that encryption. Give this or jwks_uri."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which the API publishes its public keys. Give this or jwks."""

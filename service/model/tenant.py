@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
-
 from service.model import types
 from service.protocol.email_domain import normalize_domain
 
@@ -44,6 +42,6 @@ class Tenant(types.Section):
     providers: types.Many[types.Text] = ()
     """The identity providers of the tenant, the only ones that its login page offers. Their users belong to the tenant; where
     several tenants list a provider, its `tenant` claim decides, else the page that the user signed in at."""
-    domains: types.Many[Annotated[str, AfterValidator(_email_domain)]] = ()
+    domains: types.Many[Annotated[str, types.AfterValidator(_email_domain)]] = ()
     """The domains of its users' e-mail addresses, such as acme.example. Where a request names no tenant, a login_hint of such a
     domain shows this tenant's login page."""

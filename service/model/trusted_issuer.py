@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from pydantic import Field, JsonValue
-
 from service.model import types
 
 
@@ -21,10 +19,10 @@ class TrustedIssuer(types.Section):
     (RFC 8414 §3, else OpenID Connect Discovery §4)."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which it publishes its keys; null: the one in its metadata."""
-    jwks: dict[str, JsonValue] | None = None
+    jwks: dict[str, types.JsonValue] | None = None
     """Its public keys (JWK set, RFC 7517), where nothing is to be fetched."""
-    algorithms: Annotated[types.Several[types.SigningAlgorithm], Field(min_length=1)] = frozenset(
-        {"RS256", "ES256"}
+    algorithms: Annotated[types.Several[types.SigningAlgorithm], types.Field(min_length=1)] = (
+        frozenset({"RS256", "ES256"})
     )
     """The signature algorithms that are accepted from it."""
     audience: types.Text | None = None

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, runtime_checkable
 
-from pydantic import Field, JsonValue
-
+from service.model import types
 from service.model.tenant import CLAIM as TENANT
-from service.model.types import Section
 from service.protocol.errors import TemporarilyUnavailable
 
 LOCAL = "local"
@@ -23,12 +21,12 @@ MAX_USERNAME = 254
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User(Section):
+class User(types.Section):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
-    sub: Annotated[str, Field(min_length=1, max_length=MAX_SUB)]
+    sub: Annotated[str, types.Field(min_length=1, max_length=MAX_SUB)]
     """The subject identifier, which must never change."""
-    username: Annotated[str, Field(min_length=1, max_length=MAX_USERNAME)]
+    username: Annotated[str, types.Field(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""
     password: str | None = field(default=None, repr=False)
     """The hash of the password; `python -m service hash-password` makes one, and docs/users.md lists the formats of other systems.
@@ -40,7 +38,7 @@ class User(Section):
     ciba_user_code: str | None = field(default=None, repr=False)
     """The Argon2 hash of the code without which no client may send the user a CIBA request; `python -m service hash-password`
     makes it. null: there is no such code."""
-    claims: dict[str, JsonValue] = field(default_factory=dict)
+    claims: dict[str, types.JsonValue] = field(default_factory=dict)
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 
     def __post_init__(self) -> None:

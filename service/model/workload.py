@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from pydantic import Field, JsonValue
-
 from service.model import types
 from service.protocol import workload
 
@@ -64,7 +62,7 @@ class WorkloadIssuer(types.Section):
     """With kind spiffe: the URL of the trust domain's bundle (profile https_web), the only place that its keys come from."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which it publishes its keys; null: the one in its metadata, below issuer."""
-    jwks: dict[str, JsonValue] | None = None
+    jwks: dict[str, types.JsonValue] | None = None
     """Its public keys (JWK set, RFC 7517), where nothing is to be fetched."""
     token_file: types.FilePath | None = None
     """A file with a token that is sent along when keys and metadata are read (Authorization: Bearer); it is read each time."""
@@ -78,11 +76,11 @@ class WorkloadIssuer(types.Section):
     """true: `aud` may have other values as well, although their owners could then use a token here that they received."""
     max_lifetime: types.Lifetime = 3600
     """The longest time from `iat` to `exp` of its tokens, which can be used again and again for so long."""
-    algorithms: Annotated[types.Several[types.SigningAlgorithm], Field(min_length=1)] = frozenset(
-        {"RS256", "ES256"}
+    algorithms: Annotated[types.Several[types.SigningAlgorithm], types.Field(min_length=1)] = (
+        frozenset({"RS256", "ES256"})
     )
     """The signature algorithms that are accepted from it."""
-    rules: Annotated[types.Many[WorkloadRule], Field(min_length=1)]
+    rules: Annotated[types.Many[WorkloadRule], types.Field(min_length=1)]
     """Which workload is which client or API. The first rule that fits decides; without one the answer is invalid_client."""
     # The operator names the URLs of its keys, which may therefore lead anywhere.
     dynamically_registered: ClassVar[bool] = False

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-from pydantic import BeforeValidator, Field
-
 from service.config.schema.server import (
     Ciba,
     Dpop,
@@ -82,7 +80,7 @@ class Ui(types.Section):
     """The title of the pages. Here and for all other texts that users see, you can write {en: …, de: …}."""
     templates: types.FilePath | None = None
     """A folder whose files replace built-in templates."""
-    locales: Annotated[types.Many[types.Text], Field(min_length=1)] = ("en",)
+    locales: Annotated[types.Many[types.Text], types.Field(min_length=1)] = ("en",)
     """The languages that users may choose. Built in are ar, de, en, es, fr, it, ja, nl, pl, pt-BR, sv and zh-Hans; `locales/` of
     `templates` may add others. A language of a country has the texts of its main language, as de-AT those of de."""
     default_locale: types.Text = "en"
@@ -113,7 +111,9 @@ class Settings(types.Section):
     signing: Signing = Signing()
     session: Session = Session()
     limits: Limits = Limits()
-    pairwise_salt: Annotated[str, Field(min_length=16)] | None = field(default=None, repr=False)
+    pairwise_salt: Annotated[str, types.Field(min_length=16)] | None = field(
+        default=None, repr=False
+    )
     """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
     require_pushed_authorization_requests: bool = False
     """true: every client must push its authorization requests (PAR, RFC 9126)."""
@@ -141,7 +141,7 @@ class Settings(types.Section):
 class ConfigurationFile(Settings):
     """The service's one configuration file."""
 
-    include: types.Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
+    include: types.Many[Annotated[str, types.Field(min_length=1, max_length=1000)]] = ()
     """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
     (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
     api_resources: types.Many[registry.ApiResourceEntry] = ()
@@ -149,11 +149,11 @@ class ConfigurationFile(Settings):
     api_scopes: types.Many[registry.ApiScope] = ()
     """Scope values of APIs, if there is more to say of them than their name."""
     identity_resources: types.Many[
-        Annotated[registry.IdentityResource, BeforeValidator(_with_builtin_claims)]
+        Annotated[registry.IdentityResource, types.BeforeValidator(_with_builtin_claims)]
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
-    clients: types.Many[Annotated[ClientEntry, BeforeValidator(with_profile_defaults)]] = ()
+    clients: types.Many[Annotated[ClientEntry, types.BeforeValidator(with_profile_defaults)]] = ()
     """The applications that may get tokens."""
     extension_grants: types.Many[ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""

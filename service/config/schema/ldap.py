@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, JsonValue
-
 from service.model import types
-
-_ATTRIBUTE = re.compile(r"[A-Za-z][A-Za-z0-9-]*|[0-9]+(\.[0-9]+)+")
-"""A name or an OID (RFC 4512 §2.5)."""
 
 NAME, USER_DN = "{username}", "{dn}"
 """What templates of DNs and filters have in the place of the user's name and DN."""
@@ -47,12 +42,6 @@ def _of_one_kind(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _attribute(value: str) -> str:
-    if not _ATTRIBUTE.fullmatch(value):
-        raise types.expected("the name of an attribute, such as uid or memberOf")
-    return value
-
-
 def _filter(value: str) -> str:
     depth = 0
     for letter in value.replace("\\28", "").replace("\\29", ""):
@@ -64,25 +53,23 @@ def _filter(value: str) -> str:
     return value
 
 
-Attribute = Annotated[str, AfterValidator(_attribute)]
-Filter = Annotated[types.Text, AfterValidator(_filter)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdapGroups(types.Section):
     """The groups of a user as a claim."""
 
     claim: types.Text = "groups"
     """The claim that lists the groups."""
-    attribute: Attribute | None = "memberOf"
+    attribute: types.AttributeName | None = "memberOf"
     """The attribute of a user that has the DNs of the groups. null: the groups are searched for by `filter`, which takes one more
     question to the directory each time."""
     base: types.Text | None = None
     """The DN below which groups count; those elsewhere are left out. null: all count."""
-    filter: Filter = "(|(member={dn})(uniqueMember={dn})(memberUid={username}))"
+    filter: Annotated[types.Text, types.AfterValidator(_filter)] = (
+        "(|(member={dn})(uniqueMember={dn})(memberUid={username}))"
+    )
     """The filter that finds the groups of a user, where `attribute` is null; `{dn}` and `{username}` are the user's. It finds
     nested groups in Active Directory as (member:1.2.840.113556.1.4.1941:={dn})."""
-    name: Attribute = "cn"
+    name: types.AttributeName = "cn"
     """The attribute of a group that the claim shows; dn: the whole DN. Groups with the same cn in different places look the same,
     so set `base` to a place where only administrators make groups."""
 
@@ -92,9 +79,9 @@ class Ldap(types.Section):
     """The directory that users come from; a password is verified by a bind there (RFC 4513 §5.1.3)."""
 
     urls: Annotated[
-        types.Many[Annotated[str, AfterValidator(_ldap_url)]],
-        Field(min_length=1),
-        AfterValidator(_of_one_kind),
+        types.Many[Annotated[str, types.AfterValidator(_ldap_url)]],
+        types.Field(min_length=1),
+        types.AfterValidator(_of_one_kind),
     ]
     """The servers, such as ldaps://ldap.example.com; the next one is asked where one cannot be reached."""
     starttls: bool = True
@@ -109,22 +96,22 @@ class Ldap(types.Section):
     """The password of that account, such as ${file:/run/secrets/ldap}."""
     base: types.Text
     """The DN below which users are, such as ou=people,dc=example,dc=com."""
-    filter: Filter = "(objectClass=person)"
+    filter: Annotated[types.Text, types.AfterValidator(_filter)] = "(objectClass=person)"
     """The filter that every user meets. Others are unknown, and their tokens inactive, so that it can also restrict the service
     to some users: (memberOf=cn=staff,ou=groups,dc=example,dc=com)."""
-    username: Annotated[types.Many[Attribute], Field(min_length=1)] = ("uid",)
+    username: Annotated[types.Many[types.AttributeName], types.Field(min_length=1)] = ("uid",)
     """The attributes that the name to sign in with may stand in, such as [uid, mail]; sAMAccountName in Active Directory."""
     user_dn: types.Text | None = None
     """The DN of a user by the name to sign in with, such as uid={username},ou=people,dc=example,dc=com. null: the user is searched
     for below `base`."""
-    sub: Attribute = "entryUUID"
+    sub: types.AttributeName = "entryUUID"
     """The attribute whose value never changes and becomes the subject identifier: entryUUID, in Active Directory objectGUID, in
     389 Directory Server nsUniqueId. Never the DN or a name, which are given to others one day."""
-    claims: dict[types.Text, Attribute] = field(default_factory=lambda: dict(CLAIMS))
+    claims: dict[types.Text, types.AttributeName] = field(default_factory=lambda: dict(CLAIMS))
     """Claims, and the attributes whose first value they have."""
-    list_claims: dict[types.Text, Attribute] = field(default_factory=dict)
+    list_claims: dict[types.Text, types.AttributeName] = field(default_factory=dict)
     """Claims, and the attributes of which they list all values."""
-    fixed_claims: dict[types.Text, JsonValue] = field(default_factory=dict)
+    fixed_claims: dict[types.Text, types.JsonValue] = field(default_factory=dict)
     """Claims that are the same for all users, such as email_verified: true where the directory's addresses are verified."""
     groups: LdapGroups | None = None
     """How the groups of a user become a claim. null: users have no such claim."""

@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
-
 from service.model import types
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
@@ -19,13 +17,6 @@ def _workers(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
     raise types.expected("a number of processes, or auto")
-
-
-Workers = Annotated[
-    int,
-    BeforeValidator(_workers),
-    types.written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +42,11 @@ class Server(types.Section):
     """The address to listen on; 0.0.0.0 for all."""
     port: types.Port = 8080
     """The port to listen on."""
-    workers: Workers = 1
+    workers: Annotated[
+        int,
+        types.BeforeValidator(_workers),
+        types.written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
+    ] = 1
     """The number of processes; `auto` is one per core."""
     trusted_proxies: types.Many[types.NetworkRange] = ()
     """The networks (CIDR) of your proxies. X-Forwarded-*, Forwarded and Client-Cert headers are accepted only from them."""
@@ -75,7 +70,7 @@ class Server(types.Section):
     longer than your load balancer takes to notice. null: a quarter of the grace, at most 5 s."""
     clock_skew: types.Duration = 30
     """How far the clocks of others, whose tokens are verified, may differ from this one's."""
-    max_body_bytes: Annotated[int, Field(ge=1024)] = 65536
+    max_body_bytes: Annotated[int, types.Field(ge=1024)] = 65536
     """The largest request body."""
 
     @property
@@ -109,7 +104,9 @@ class SigningKey(types.Section):
 class Signing(types.Section):
     """The keys that sign tokens, and their rotation."""
 
-    algorithms: Annotated[types.Many[types.SigningAlgorithm], Field(min_length=1)] = ("RS256",)
+    algorithms: Annotated[types.Many[types.SigningAlgorithm], types.Field(min_length=1)] = (
+        "RS256",
+    )
     """The signature algorithms that clients may choose: RS, PS and ES with 256, 384 or 512, and EdDSA. The first is the
     default."""
     source: Literal["store", "files"] = "store"
@@ -138,7 +135,7 @@ class Session(types.Section):
     max_lifetime: types.Lifetime = 30 * 86400
     """The session ends at this age at the latest. If the user has chosen "remember me", it does not end earlier; otherwise it
     ends with the browser, too."""
-    cookie_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
+    cookie_name: Annotated[str, types.Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
     """The cookie's name; on https it is prefixed with __Host-."""
     cookie_same_site: Literal["lax", "none"] = "lax"
     """none: the cookie is also sent in frames of other sites, so that they can renew tokens silently; on https only."""
@@ -181,7 +178,7 @@ class Ciba(types.Section):
     """The longest time that a client may ask for; a longer one is shortened to it."""
     interval: types.Lifetime = 5
     """The shortest time between two polls of a client."""
-    max_binding_message: Annotated[int, Field(ge=1, le=1000)] = 100
+    max_binding_message: Annotated[int, types.Field(ge=1, le=1000)] = 100
     """The longest binding message, in characters; the user has to read and compare it."""
 
 
@@ -202,21 +199,21 @@ class Outgoing(types.Section):
 class Limits(types.Section):
     """Limits against guessing and flooding."""
 
-    login_failures: Annotated[int, Field(ge=1)] = 5
+    login_failures: Annotated[int, types.Field(ge=1)] = 5
     """How many logins to one account may fail from one address within the window; ten times as many per account from all
     addresses, and per address for all accounts. A success resets the count of the account and address."""
     login_window: types.Lifetime = 900
     """How long a failed login counts."""
     lockout: types.Lifetime = 900
     """How long further logins are refused after too many failures."""
-    token_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    token_requests_per_minute: Annotated[int, types.Field(ge=1)] | None = None
     """Token requests per client; null is unlimited."""
-    parked_requests_per_minute: Annotated[int, Field(ge=1)] | None = 600
+    parked_requests_per_minute: Annotated[int, types.Field(ge=1)] | None = 600
     """How many sign-ins and logouts per network may begin and be kept while the user is asked; one of several KiB counts as
     several. Passkeys are asked for as often, counted apart; beyond that the login page offers none. null is unlimited."""
-    device_codes_per_session: Annotated[int, Field(ge=1)] = 5
+    device_codes_per_session: Annotated[int, types.Field(ge=1)] = 5
     """How many wrong user codes of devices may be entered in one browser within ten minutes."""
-    device_codes_per_address: Annotated[int, Field(ge=1)] = 10
+    device_codes_per_address: Annotated[int, types.Field(ge=1)] = 10
     """How many wrong user codes of devices may be entered from one network within ten minutes."""
-    device_codes_per_minute: Annotated[int, Field(ge=1)] = 1000
+    device_codes_per_minute: Annotated[int, types.Field(ge=1)] = 1000
     """How many wrong user codes of devices may be entered by everybody."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import BeforeValidator, Field
-
 from service.model import types
 
 _SINGLE = ("redis", "rediss")
@@ -64,14 +62,13 @@ def _options(url: SplitResult) -> list[str]:
     ]
 
 
-StoreUrl = Annotated[str, BeforeValidator(_store_url), types.written_as({"type": "string"})]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store(types.Section):
     """The Redis that keeps sessions, tokens and keys."""
 
-    url: StoreUrl = field(default="memory://", repr=False)
+    url: Annotated[str, types.BeforeValidator(_store_url), types.written_as({"type": "string"})] = (
+        field(default="memory://", repr=False)
+    )
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
     key_prefix: types.Text = "ts"
@@ -80,13 +77,13 @@ class Store(types.Section):
     """The longest time for one command; all store work of one request ends within twice this."""
     unready_after: types.Duration = 15
     """If the store cannot be reached for this long, the service reports that it is not ready. It still publishes its keys."""
-    wait_for_replicas: Annotated[int, Field(ge=0, le=16)] = 0
+    wait_for_replicas: Annotated[int, types.Field(ge=0, le=16)] = 0
     """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
     once; if too few have it in time, the answer is 503. 0 does not wait."""
     tracking: Literal["off", "on"] = "off"
     """on: each process keeps what introspection has read, and Redis tells it of every change, mostly within a millisecond. While
     Redis cannot tell, nothing that is kept counts for longer than two seconds."""
-    tracking_entries: Annotated[int, Field(ge=1000, le=10_000_000)] = 100_000
+    tracking_entries: Annotated[int, types.Field(ge=1000, le=10_000_000)] = 100_000
     """How many values are kept with tracking: on; a token has two, which take about 3 KiB together in each process."""
 
     @property

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
-
 from service.config.schema.http_users import HttpUsers
 from service.config.schema.ldap import Ldap
 from service.model import types
@@ -91,9 +89,9 @@ class SqlUsers(types.Section):
     writable: bool = False
     """true: the table's password column may be written, to replace a hash in an old format after a sign-in, and its enabled column,
     to disable users on the command line."""
-    pool_size: Annotated[int, Field(ge=1)] = 5
+    pool_size: Annotated[int, types.Field(ge=1)] = 5
     """The connections that a process keeps open."""
-    max_overflow: Annotated[int, Field(ge=0)] = 5
+    max_overflow: Annotated[int, types.Field(ge=0)] = 5
     """The connections that it may open beyond these while many are in use."""
     pool_recycle: types.Lifetime = 1800
     """How old a connection may become; less than the time after which the database or a firewall closes idle ones."""
@@ -103,14 +101,14 @@ class SqlUsers(types.Section):
 class Users(types.Section):
     """The users of this service itself, and how long another system that knows them may take to answer."""
 
-    source: Annotated[str, AfterValidator(_source)] = "file"
+    source: Annotated[str, types.AfterValidator(_source)] = "file"
     """file: the list below; sql: a database; ldap: a directory; http: a service of yours; or the import path of a UserStore."""
     sql: SqlUsers | None = None
     """The database, for source: sql."""
     timeout: types.Timeout = 2
     """The longest time to wait for the system that the users come from. After that, and as long as it does not answer, a request
     that needs it gets the status 503."""
-    max_concurrent: Annotated[int, Field(ge=1)] = 20
+    max_concurrent: Annotated[int, types.Field(ge=1)] = 20
     """How many questions a process asks that system at once; more wait for their turn."""
     cache: types.Duration = 0
     """How long what that system said of a user counts without being asked again, when a token is used. A user that is disabled there
