@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.account_requests import AccountRequestsEndpoint
 from service.endpoints.add_factor import AddFactorEndpoint
@@ -75,9 +75,10 @@ def create_app(
     *listeners: Emit,
     environ: Mapping[str, str] = os.environ,
     spans: Spans | None = None,
+    read: Callable[[], Configuration] | None = None,
 ) -> Service:
-    """Build everything; nothing connects to the store before the app starts."""
-    parts = Parts(Shared(configuration, *listeners, environ=environ, spans=spans))
+    """Build everything; nothing connects to the store before the app starts. `read` reads the configuration again at a reload."""
+    parts = Parts(Shared(configuration, *listeners, environ=environ, spans=spans, read=read))
     pages, grants, draining = PageParts(parts), build_grants(parts), asyncio.Event()
     connect(parts, grants)
     endpoints = (
@@ -200,13 +201,13 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
 
 def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For clients that register themselves, where they may."""
-    shared = parts.shared
-    if not shared.registration_is_on:
+    shared, registration = parts.shared, parts.clients.registration
+    if registration is None:
         return ()
     return (
         RegisterEndpoint(
             issuer=shared.issuer,
-            registration=parts.clients.registration,
+            registration=registration,
             initial_access_tokens=shared.configuration.registration.initial_access_token_sha256,
             rate_limit=shared.rate_limit("registration", OPEN_PER_MINUTE),
             client_address=pages.client_address,

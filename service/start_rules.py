@@ -1,25 +1,30 @@
-"""Checks the files that config.yaml names, for `check`, start and reload alike."""
+"""Checks the files that config.yaml names, for `check`, start and reload alike.
+
+What a rule needs of the service is imported where a file has something for the rule to look at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ssl
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 
+from service.catalogue import builtin_catalogue
+from service.config.configuration import Configuration
+from service.config.load import load
 from service.config.problem import Finding, warning
 from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import SigningKey
-from service.keys.key_source import KeyFileError, read_key_file, read_key_files
-from service.outgoing.http_client import find_certificate_problem
-from service.pages.locales import has_messages, known_languages, why_not_read
-from service.pages.templates import folders_of, why_not_compiled
-from service.server.accepting import ServerTls
 
 
 def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
     """The operator's own signing keys can be read, fit their algorithms, and are different ones."""
     if file.signing.source != "files":
         return
+    from service.keys.key_source import KeyFileError, read_key_files  # noqa: PLC0415
+
     holders: dict[str, int] = {}
     for at, key in enumerate(file.signing.keys):
         location = ("signing", "keys", at, "path")
@@ -42,6 +47,8 @@ def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
         path, alg = provider.private_key, provider.token_endpoint_auth_signing_alg
         if path is None or alg is None or not path.is_file():
             continue
+        from service.keys.key_source import KeyFileError, read_key_file  # noqa: PLC0415
+
         try:
             read_key_file(SigningKey(path=path, algorithm=alg))
         except KeyFileError as error:
@@ -56,11 +63,13 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
     unfit = [
         Finding(("server", "tls", name), reason)
         for name, path in (("certificate", tls.certificate), ("client_ca", tls.client_ca))
-        if path is not None and (reason := find_certificate_problem(path)) is not None
+        if path is not None and (reason := _find_certificate_problem(path)) is not None
     ]
     if unfit:
         yield from unfit
         return
+    from service.server.accepting import ServerTls  # noqa: PLC0415
+
     try:
         ServerTls(tls)
     except OSError as error:
@@ -71,19 +80,24 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
 def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
     """Otherwise requests of the service itself would fail one by one, long after the start."""
     authorities = file.outgoing.ca_file
-    if authorities is not None and (reason := find_certificate_problem(authorities)) is not None:
+    if authorities is not None and (reason := _find_certificate_problem(authorities)) is not None:
         yield Finding(("outgoing", "ca_file"), reason)
 
 
 def client_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
     """Otherwise no client could authenticate by its certificate."""
     authorities = file.mtls.client_ca
-    if authorities is not None and (reason := find_certificate_problem(authorities)) is not None:
+    if authorities is not None and (reason := _find_certificate_problem(authorities)) is not None:
         yield Finding(("mtls", "client_ca"), reason)
 
 
 def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
-    """A page in a language has words to show."""
+    """A page in a language has words to show; those of the templates themselves are English."""
+    if set(file.ui.locales) == {"en"}:
+        return
+    from service.pages.locales import has_messages, known_languages  # noqa: PLC0415
+    from service.pages.templates import folders_of  # noqa: PLC0415
+
     folders = folders_of(file.ui.templates)
     for at, name in enumerate(file.ui.locales):
         if not has_messages(folders, name):
@@ -97,6 +111,9 @@ def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
     folder = file.ui.templates
     if folder is None or not folder.is_dir():
         return
+    from service.pages.locales import why_not_read  # noqa: PLC0415
+    from service.pages.templates import why_not_compiled  # noqa: PLC0415
+
     for reason in (*why_not_compiled(folder), *why_not_read(folder, file.ui.locales)):
         yield Finding(("ui", "templates"), reason)
 
@@ -111,7 +128,7 @@ def colours_are_readable(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _judge_colour(name: str, text: str) -> Iterator[Finding]:
-    from service.pages import colours  # noqa: PLC0415 - for those who have any
+    from service.pages import colours  # noqa: PLC0415
 
     try:
         colour = colours.parse_colour(text)
@@ -132,15 +149,15 @@ def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
     """The packages of users.source are installed, and its settings are complete."""
     if file.users.source == "file":
         return
-    from service.identity import sources  # noqa: PLC0415 - for those whose users come from elsewhere
+    from service.identity import sources  # noqa: PLC0415
 
     yield from sources.find_problems(file.users)
 
 
 def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
     """The package is installed by which the users of the file sign in, and give their user codes."""
-    from service.identity.hashing import can_verify  # noqa: PLC0415 - for those who have any
-    from service.model.password_hash import UnusableHash, parse_hash  # noqa: PLC0415 - likewise
+    from service.identity.hashing import can_verify  # noqa: PLC0415
+    from service.model.password_hash import UnusableHash, parse_hash  # noqa: PLC0415
 
     for name, cannot in (("password", "sign in"), ("ciba_user_code", "allow a CIBA request")):
         unusable = list[int]()
@@ -157,6 +174,19 @@ def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(location, message, "pip install 'token-service[bcrypt]'")
 
 
+def _find_certificate_problem(file: Path) -> str | None:
+    """Return why the certificates in a file cannot be loaded; None if they can, or no file is given."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
+    except FileNotFoundError:
+        return None
+    except ssl.SSLError:
+        return f"{file}: holds no certificates, PEM, or broken ones"
+    except OSError as error:
+        return f"{file}: {error.strerror or 'cannot be read'}"
+    return None
+
+
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     provider_keys_can_sign,
@@ -169,3 +199,8 @@ START_RULES: tuple[FileRule, ...] = (
     users_can_be_asked,
     hashes_can_be_verified,
 )
+
+
+def load_to_serve(file: Path, environ: Mapping[str, str]) -> Configuration:
+    """Load a configuration by all rules, with what this version supports; raise ConfigError with every problem."""
+    return load(file, environ, builtin_catalogue(), START_RULES)

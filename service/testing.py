@@ -25,11 +25,9 @@ import pytest
 from argon2 import PasswordHasher
 
 from service.app import Service, create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.keys.jose import unverified_claims
 from service.server.server import Runner
-from service.start_rules import START_RULES
+from service.start_rules import load_to_serve
 
 CLIENT = "client"
 """The client that uses the grant."""
@@ -149,9 +147,7 @@ class GrantService:
         listening = socket.create_server(("127.0.0.1", 0))
         self._issuer = f"http://localhost:{listening.getsockname()[1]}"
         self.file.write_text(json.dumps({"issuer": self._issuer, **self.configuration}))
-        service: Service = create_app(
-            load(self.file, {}, builtin_catalogue(), START_RULES), self.events.append, environ={}
-        )
+        service: Service = create_app(load_to_serve(self.file, {}), self.events.append, environ={})
         self._runner = Runner(service.app, shutdown_timeout=1)
         await self._runner.setup()
         await self._runner.listen(listening, None)

@@ -17,7 +17,7 @@ from service.cli.explained_token import explain_token
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import print_table
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.parts import Parts
 from service.parts.shared import Shared
 from service.protocol.errors import RefusedValue

@@ -12,8 +12,8 @@ from service.cli import draft as drafts
 from service.cli.credentials import make_secret
 from service.cli.draft import FRAMEWORKS, KINDS, SIGNS_IN, Draft, has_snippet
 from service.cli.settings import file_option, load_settings
+from service.config.configuration import Configuration
 from service.config.judge import judge
-from service.config.load import Configuration
 from service.config.problem import Finding
 from service.config.reading.values import Value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.cli.shared_store import on_store
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.config.problem import Finding, Problem, warning
 from service.keys.reencryption import Reencryption
 from service.keys.sealing import Seal

@@ -13,7 +13,7 @@ import click
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.model.authorization import Authorization
 from service.model.session import Session
 from service.parts import UserRecords

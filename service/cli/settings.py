@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from service.catalogue import builtin_catalogue
-from service.config.load import Configuration, load
+from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
-from service.config.rules.table import FileRule
+
+if TYPE_CHECKING:
+    from service.config.rules.table import FileRule
 
 FILE = click.Path(path_type=Path)
 
@@ -63,9 +65,19 @@ def load_settings(
     file: Path, flags: Mapping[str, str] | None = None, *, rules: Iterable[FileRule] = ()
 ) -> Configuration:
     """Return the configuration, checked by further rules too; flags, by the variable's name, beat the environment."""
+    from service.catalogue import builtin_catalogue  # noqa: PLC0415 - not where another process reads
+    from service.config.load import load  # noqa: PLC0415 - likewise
+
     given = flags or {}
-    try:
+    with shown_as_refused(given):
         return load(file, {**os.environ, **given}, builtin_catalogue(), rules)
+
+
+@contextmanager
+def shown_as_refused(given: Mapping[str, str]) -> Generator[None]:
+    """Show a ConfigError as `check` would; for values of `given`, by the variable's name, with the name of the flag."""
+    try:
+        yield
     except ConfigError as error:
         options = {each.name: each.opts[0] for each in click.get_current_context().command.params}
         raise Refused(

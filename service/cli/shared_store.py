@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from service.cli.settings import Refused
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.config.problem import CannotServe
 from service.keys.key_source import KeyFileError
 from service.keys.stored_keys import CannotChangeKeys, KeysUnreadable

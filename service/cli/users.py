@@ -11,7 +11,7 @@ from service.cli.person import Person, pass_person, refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.identity.factors.stored import FactorsUnreadable, StoredFactors
 from service.identity.passwords import usable_hash
 from service.identity.users import Directory

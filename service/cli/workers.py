@@ -21,7 +21,7 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 from prometheus_client import multiprocess, values
 
-from service.cli.serve import Serving, Sockets
+from service.cli.serving import Serving, Sockets
 from service.server.process import SIGNALS
 
 SILENCE = 60

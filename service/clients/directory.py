@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import structlog
 
 from service.caching import BoundedCache
 from service.clients.documents import ClientDocuments
-from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions, RegisteredClient, selector_of
 from service.model.registry import LiveRegistry, Registry
@@ -17,6 +17,9 @@ from service.model.workload import find_template
 from service.protocol.errors import OAuthError
 from service.store.stores import Stores
 from service.store.verbs import Read
+
+if TYPE_CHECKING:
+    from service.clients.registration.metadata import RegistrationPolicy
 
 log = structlog.stdlib.get_logger(__name__)
 

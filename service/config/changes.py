@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.config.schema.file import Settings
 from service.model.registry import Registry
 from service.model.types import Section

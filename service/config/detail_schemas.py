@@ -59,12 +59,12 @@ def read_schema(
     """Return the schema and whether an object fits it; SchemaRefused if that cannot be said."""
     schema = entry.schema
     if schema is None:
-        return None, lambda _: True
+        return None, _fits
     if isinstance(schema, Path):
         schema = _read_file(schema)
     if schema.get("$schema", _DIALECT) not in {_DIALECT, f"{_DIALECT}#"}:
         raise SchemaRefused("is of another version than 2020-12", at=("$schema",))
-    return schema, _compile(schema)
+    return schema, _Check(schema)
 
 
 def _read_file(path: Path) -> Mapping[str, object]:
@@ -77,6 +77,24 @@ def _read_file(path: Path) -> Mapping[str, object]:
     if not isinstance(schema, dict):
         raise SchemaRefused(f"is not a JSON object: {path}")
     return cast("dict[str, object]", schema)
+
+
+def _fits(_: Detail) -> bool:
+    return True
+
+
+class _Check:
+    """Whether an object fits a schema; it goes to another process as the schema, and is compiled there again."""
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        self._schema = schema
+        self._is_valid = _compile(schema)
+
+    def __call__(self, detail: Detail) -> bool:
+        return self._is_valid(detail)
+
+    def __reduce__(self) -> tuple[type[_Check], tuple[Mapping[str, object]]]:
+        return _Check, (self._schema,)
 
 
 def _compile(schema: Mapping[str, object]) -> Callable[[Detail], bool]:

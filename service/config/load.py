@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from hashlib import sha256
 from json import JSONEncoder
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from service.config.configuration import Configuration, collector_paused
 from service.config.detail_schemas import read_types
 from service.config.judge import judge
 from service.config.problem import ConfigError, Finding, Location, Problem
@@ -20,60 +18,13 @@ from service.config.reading.source import Source
 from service.config.reading.values import Value
 from service.config.registry import build_registry
 from service.config.rules.table import FileRule
-from service.config.rules.uris import is_loopback
 from service.config.schema.file import ConfigurationFile, Settings
 from service.config.schema.users import SOURCES
 from service.model.catalogue import Catalogue
-from service.model.registry import Registry
 
 _SETTINGS = tuple(setting.name for setting in fields(Settings))
 _NO_CONTENT = {*_SETTINGS, "include"}
 """The keys that say nothing of the registry, apart from `users.list`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration(Settings):
-    """All settings of one start, and the registry, which a reload replaces."""
-
-    file: Path
-    files: FilesRead = field(compare=False)
-    """All files that it was read from."""
-    catalogue: Catalogue = field(compare=False)
-    """What this version supports."""
-    registry: Registry
-    warnings: tuple[Problem, ...]
-    places: Mapping[Location, Problem] = field(compare=False, repr=False)
-    """Problems without a message, at the settings that run code of the operator or read files; all would take too much memory."""
-
-    @property
-    def is_development(self) -> bool:
-        """Return whether only a developer can use this service: on this machine, with no real store."""
-        host = urlsplit(self.issuer).hostname or ""
-        return self.store.url.startswith("memory:") and is_loopback(host)
-
-    def problem(self, finding: Finding) -> Problem:
-        """Return the finding at its place, or at the nearest one above it that is known."""
-        at = finding.location
-        while at not in self.places:
-            at = at[:-1]
-        return replace(
-            self.places[at], message=finding.message, hint=finding.hint, severity=finding.severity
-        )
-
-
-@contextmanager
-def collector_paused() -> Generator[None]:
-    """Pause the garbage collector, which would look at all new objects again and again.
-
-    Measured with 10,000 clients, it takes a sixth of the time, in stalls of up to 70 ms for all threads.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @collector_paused()
@@ -84,36 +35,27 @@ def load(
     files, at_start_only = FilesRead(), FilesRead()
     note = _rule_that_notes_files(files, at_start_only)
     source, file, problems = _read(path, environ, catalogue, files, (note, *rules))
-    configuration = None
-    if file is not None and all(problem.severity == "warning" for problem in problems):
-        details_types = read_types(file.authorization_details_types, files)
-        generation = _hash_registry(source.values, [each.schema for each in details_types.values()])
-        settings: dict[str, Any] = {name: getattr(file, name) for name in _SETTINGS}
-        settings["users"] = replace(file.users, list=())
-        configuration = Configuration(
-            file=path,
-            files=files,
-            catalogue=catalogue,
-            registry=build_registry(
-                file,
-                details_types,
-                rule_positions=_rule_positions(file, source),
-                generation=generation,
-            ),
-            warnings=problems,
-            places=_places(file, source),
-            **settings,
-        )
-    else:
-        # One of them may be the reason for a refusal, and may be mended.
-        files.include(at_start_only)
-    pieces = [*source.entries(), *(file.clients if file else ())]
-    del source, file
-    while pieces:  # to free a whole tree at once would hold up all threads for 50 ms
-        pieces.pop()
-    if configuration is None:
+    if file is None or any(problem.severity == "error" for problem in problems):
+        files.include(at_start_only)  # one of them may be the reason, and may be mended
         raise ConfigError(problems, files)
-    return configuration
+    details_types = read_types(file.authorization_details_types, files)
+    generation = _hash_registry(source.values, [each.schema for each in details_types.values()])
+    settings: dict[str, Any] = {name: getattr(file, name) for name in _SETTINGS}
+    settings["users"] = replace(file.users, list=())
+    return Configuration(
+        file=path,
+        files=files,
+        catalogue=catalogue,
+        registry=build_registry(
+            file,
+            details_types,
+            rule_positions=_rule_positions(file, source),
+            generation=generation,
+        ),
+        warnings=problems,
+        places=_places(file, source),
+        **settings,
+    )
 
 
 @collector_paused()
@@ -182,7 +124,7 @@ def _hash_registry(values: Value, schemas: Sequence[object]) -> str:
 
     The schemas may be in files of their own.
 
-    It goes entry by entry, because encoding one long text would hold up all other threads.
+    It goes entry by entry, because one long text would take as much memory as all entries.
     """
     encode = JSONEncoder(sort_keys=True).encode
     hashed = sha256()

@@ -83,3 +83,7 @@ class ConfigError(Exception):
         self.problems = tuple(problems)
         self.files = files or FilesRead()
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[tuple[Problem, ...], FilesRead]]:
+        """Go to another process as what it is made of."""
+        return ConfigError, (self.problems, self.files)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from service.config.changes import registry_changes, settings_changes
-from service.config.load import Configuration, collector_paused, load
+from service.config.configuration import Configuration, collector_paused
 from service.config.problem import CannotServe, ConfigError
-from service.config.rules.table import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
 
@@ -36,19 +35,17 @@ class ReloadableRegistry:
         self,
         configuration: Configuration,
         *,
-        environ: Mapping[str, str],
+        read: Callable[[], Configuration],
         emit: Emit,
-        rules: Iterable[FileRule] = (),
     ) -> None:
-        """Take the configuration of the start, and the rules that its file was checked by."""
+        """Take the configuration of the start, and what reads it again, which raises ConfigError."""
         self._configuration = configuration
         self.current = configuration.registry
         """The registry for the next request; an attribute, because every request reads it many times."""
         self.files = configuration.files
         """The files that were read last, by a successful reload or a refused one."""
-        self._environ = environ
+        self._read = read
         self._emit = emit
-        self._rules = rules
         self.prepare: Callable[[Registry], None] = lambda _: None
         """Makes what depends on the next registry; its CannotServe keeps the present one."""
 
@@ -60,8 +57,7 @@ class ReloadableRegistry:
         `check` checks other files that are read again; its CannotServe keeps the present registry, too.
         """
         try:
-            catalogue = self._configuration.catalogue
-            read = load(self._configuration.file, self._environ, catalogue, self._rules)
+            read = self._read()
             self.files = read.files
             try:
                 check()

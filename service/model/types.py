@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Return what the other file has by that name."""
+        """Return what the other file has by that name; an import asks for names such as `__path__`, too."""
+        if name.startswith("__"):
+            raise AttributeError(name)
         return getattr(import_module("service.model.value_types"), name)
 
 

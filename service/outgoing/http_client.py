@@ -258,16 +258,3 @@ class TimedHttp:
             return await self.http.fetch(url, form, authorization=authorization)
         finally:
             self.timed(OthersAnswered(self.purpose, monotonic() - began))
-
-
-def find_certificate_problem(file: Path) -> str | None:
-    """Return why the certificates in a file cannot be loaded; None if they can, or no file is given."""
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
-    except FileNotFoundError:
-        return None
-    except ssl.SSLError:
-        return f"{file}: holds no certificates, PEM, or broken ones"
-    except OSError as error:
-        return f"{file}: {error.strerror or 'cannot be read'}"
-    return None

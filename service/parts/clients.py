@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from functools import partial
+from typing import TYPE_CHECKING
 
 from service.client_auth import ClientAuthentication, MethodParts
 from service.client_auth.client_assertion import ClientAssertions
@@ -14,7 +15,6 @@ from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.origins import RegisteredOrigins
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.document import DocumentPolicy
-from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
 from service.clients.registration.registration import ClientRegistration
 from service.clients.workload_keys import WorkloadKeys
 from service.clock import clock
@@ -28,6 +28,7 @@ from service.keys.key_source import build_key_source, encryption_algorithms
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
+from service.model.client_entry import ClientEntry
 from service.model.user import TokenUsers
 from service.parts.shared import Shared
 from service.proofs.dpop import DpopProofs
@@ -41,6 +42,12 @@ from service.tokens.liveness import Revocation
 from service.tokens.polling import Polling
 from service.tokens.scope import Targets
 from service.tokens.subject import SubjectIdentifiers
+
+if TYPE_CHECKING:
+    from service.clients.registration.metadata import RegistrationPolicy
+
+REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
+"""Seconds; no registered client's JWT is valid for longer."""
 
 
 class KeyParts:
@@ -93,32 +100,48 @@ class ClientParts:
             decryption=lambda: keys.ring.encryption_algorithms,
             certificates=partial(certificates_reach_the_service, settings=configuration),
         )
-        policy = RegistrationPolicy(
-            allowed_scopes=configuration.registration.allowed_scopes, offered=offered
-        )
-        seal = Seal(configuration.signing.encryption_key)
-        self.registered = RegisteredClients(stores=stores, policy=policy, seal=seal)
         self.origins = RegisteredOrigins(stores=stores)
-        is_on = shared.registration_is_on
-        self.registrable = policy.registrable if is_on else Registrable()
-        documents = None
+        self.registrable, self.registered, documents = Registrable(), None, None
+        if shared.registration_is_on:
+            self.registered = build_registered(shared, offered)
+            self.registrable |= self.registered.policy.registrable
         if shared.documents_are_on:
             documents = build_documents(shared, offered, self.origins)
             self.registrable |= documents.policy.registrable
         self.directory = Clients(
             registry=shared.registry,
-            registered=self.registered if is_on else None,
+            registered=self.registered,
             documents=documents,
         )
-        self.registration = ClientRegistration(
-            registered=self.registered,
-            stores=stores,
-            origins=self.origins,
-            http=shared.client_http("sector_identifier").guarded,
-            lifetime=configuration.registration.client_lifetime,
-            emit=shared.emit,
+        self.registration = (
+            None
+            if self.registered is None
+            else ClientRegistration(
+                registered=self.registered,
+                stores=stores,
+                origins=self.origins,
+                http=shared.client_http("sector_identifier").guarded,
+                lifetime=configuration.registration.client_lifetime,
+                emit=shared.emit,
+            )
         )
         self.authentication = build_client_authentication(shared, keys, self.directory)
+
+
+def build_policy(allowed_scopes: frozenset[str], offered: Offered) -> RegistrationPolicy:
+    """Build what judges the metadata of clients, by which the schema of config.yaml and its rules are imported."""
+    from service.clients.registration.metadata import RegistrationPolicy  # noqa: PLC0415 - 15 MiB, where clients describe themselves
+
+    return RegistrationPolicy(allowed_scopes=allowed_scopes, offered=offered)
+
+
+def build_registered(shared: Shared, offered: Offered) -> RegisteredClients:
+    """Build what reads the clients that have registered themselves."""
+    return RegisteredClients(
+        stores=shared.stores,
+        policy=build_policy(shared.configuration.registration.allowed_scopes, offered),
+        seal=Seal(shared.configuration.signing.encryption_key),
+    )
 
 
 def build_documents(
@@ -129,9 +152,7 @@ def build_documents(
     return ClientDocuments(
         http=shared.document_http("client_document", max_body=MAX_BYTES),
         policy=DocumentPolicy(
-            registration=RegistrationPolicy(
-                allowed_scopes=settings.allowed_scopes, offered=offered
-            ),
+            registration=build_policy(settings.allowed_scopes, offered),
             allowed_hosts=settings.allowed_hosts,
         ),
         origins=origins,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.clients.published_keys import ClientHttp
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.model.events import Emit
 from service.model.outgoing import ClientCertificate, HttpClient
@@ -16,7 +16,6 @@ from service.observe.event_log import EventLog, FanOut
 from service.observe.metrics import Metrics
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp, TimedHttp
-from service.start_rules import START_RULES
 from service.store.keyvalue import open_store
 from service.store.memory import StoreMemory
 from service.store.rate_limit import RateLimit
@@ -36,7 +35,9 @@ class Shared:
         *listeners: Emit,
         environ: Mapping[str, str] = os.environ,
         spans: Spans | None = None,
+        read: Callable[[], Configuration] | None = None,
     ) -> None:
+        """Take what reads the configuration again at a reload; None: this process does, as it did at its start."""
         self.configuration = configuration
         self.issuer = configuration.issuer
         self.registration_is_on = configuration.registration.enabled
@@ -47,7 +48,7 @@ class Shared:
         timed = self.metrics.timed
         self.timed = timed if spans is None else spans.record_durations(timed)
         self.registry = ReloadableRegistry(
-            configuration, environ=environ, emit=self.emit, rules=START_RULES
+            configuration, read=read or _reader_here(configuration.file, environ), emit=self.emit
         )
         store, outgoing = configuration.store, configuration.outgoing
         self.kv = open_store(
@@ -131,3 +132,12 @@ class Shared:
         for http in (self.outgoing, self.guarded, *self._special):
             await http.close()
         await self.kv.close()
+
+
+def _reader_here(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
+    def read() -> Configuration:
+        from service.start_rules import load_to_serve  # noqa: PLC0415 - pydantic and all rules, which are there if this process has read the file
+
+        return load_to_serve(file, environ)
+
+    return read

@@ -100,7 +100,7 @@ async def test_the_retired_key_can_go_after_it(
     half = await ClientApp(later, browser).login()
     assert "code" in (await browser.submit(half, otp=phone.code())).parameters
     await browser.close()
-    found = await later.parts.clients.registered.find(registered.client_id)
+    found = await later.parts.clients.directory.find(registered.client_id)
     assert found is not None
     assert found.client_secrets[0].value == registered.registered["client_secret"]
     assert rows(await reencrypt(later)) == dict.fromkeys(KINDS, (0, 1, 0))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from service.catalogue import builtin_catalogue
-from service.config.load import Configuration, inspect, load
+from service.config.configuration import Configuration
+from service.config.load import inspect, load
 from service.config.problem import Problem
 
 ISSUER = "issuer: https://auth.example.com\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.config.problem import Problem
 from service.config.rules.profiles import RULES
 from service.model.profiles import with_profile_defaults

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from service.catalogue import builtin_catalogue
+from service.config.configuration import Configuration
+from service.config.load import load
 from service.config.problem import CannotServe, Finding
 from service.config.reload import ReloadableRegistry
 from service.model.events import RegistryReloaded, RegistryReloadRefused
@@ -23,8 +26,14 @@ def events() -> Any:
 
 
 @pytest.fixture
-def registry(read: Callable[..., Any], events: Any) -> Any:
-    return ReloadableRegistry(read(API), environ={}, emit=events.append)
+def again(file: Path) -> Callable[[], Configuration]:
+    """Read the file as it is now."""
+    return lambda: load(file, {}, builtin_catalogue())
+
+
+@pytest.fixture
+def registry(read: Callable[..., Any], again: Callable[[], Any], events: Any) -> Any:
+    return ReloadableRegistry(read(API), read=again, emit=events.append)
 
 
 def rewrite(file: Path, text: str) -> None:
@@ -53,12 +62,12 @@ def test_a_file_that_has_gone_changes_nothing(registry: Any, file: Path) -> None
 
 
 def test_what_cannot_be_made_of_it_changes_nothing(
-    read: Callable[..., Any], file: Path, events: Any
+    again: Callable[[], Any], read: Callable[..., Any], file: Path, events: Any
 ) -> None:
     def prepare(_: Any) -> None:
         raise CannotServe(Finding(("users", "source"), "it cannot be made", "mend it"))
 
-    registry = ReloadableRegistry(read(API), environ={}, emit=events.append)
+    registry = ReloadableRegistry(read(API), read=again, emit=events.append)
     registry.prepare = prepare
     rewrite(file, "")
     assert not registry.reload()
@@ -77,21 +86,23 @@ def test_a_change_elsewhere_is_reported(registry: Any, file: Path, events: Any) 
     assert events[-1].changes == ()
 
 
-def test_a_secret_file_is_read_again(read: Callable[..., Any], file: Path) -> None:
+def test_a_secret_file_is_read_again(
+    again: Callable[[], Any], read: Callable[..., Any], file: Path
+) -> None:
     secret = file.parent / "hash"
     secret.write_text("0" * 64)
     text = "api_resources: [{name: api, secrets: [{sha256: '${file:hash}'}]}]"
-    registry = ReloadableRegistry(read(text), environ={}, emit=lambda _: None)
+    registry = ReloadableRegistry(read(text), read=again, emit=lambda _: None)
     secret.write_text("1" * 64)
     registry.reload()
     assert registry.current.api_resources["api"].secrets[0].sha256 == bytes.fromhex("1" * 64)
 
 
 def test_a_client_that_stays_as_it_is_stays_the_same_object(
-    read: Callable[..., Any], file: Path
+    again: Callable[[], Any], read: Callable[..., Any], file: Path
 ) -> None:
     text = "clients: [{client_id: one, require_client_secret: false}]"
-    registry = ReloadableRegistry(read(text), environ={}, emit=lambda _: None)
+    registry = ReloadableRegistry(read(text), read=again, emit=lambda _: None)
     before = registry.current.clients["one"]
     rewrite(file, text.replace("}]", "}, {client_id: two, require_client_secret: false}]"))
     registry.reload()

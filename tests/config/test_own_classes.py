@@ -9,7 +9,7 @@ import pytest
 
 from service.app import create_app
 from service.catalogue import builtin_catalogue
-from service.cli.serve import Serving
+from service.cli.serving import Serving
 from service.cli.settings import Refused
 from service.cli.shared_store import on_store
 from service.config.load import load

@@ -10,6 +10,8 @@ from service.cli.program import without_unwanted
 with without_unwanted():
     import_module("service.__main__")
     import_module("service.cli.serve")
+    import_module("service.cli.serving")
+    import_module("service.start_rules")
 
 gc.collect()
 gc.freeze()

@@ -11,7 +11,8 @@ from pathlib import Path
 from threading import Lock
 
 from service.catalogue import builtin_catalogue
-from service.config.load import Configuration, load
+from service.config.configuration import Configuration
+from service.config.load import load
 from service.keys.jose import Key
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.catalogue import builtin_catalogue
-from service.cli.serve import Serving
+from service.cli.serving import Serving
 from service.config.load import load
 
 CONFIGURATION = Path(__file__).parents[2] / "benchmarks" / "service.yaml"

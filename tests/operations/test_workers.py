@@ -167,8 +167,7 @@ def test_signal_before_a_worker_listens_is_not_lost(program: Program, config_fil
     config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
     os.kill(first, signal.SIGHUP)
     os.kill(_booting(program), signal.SIGTERM)
-    program.wait_for("Worker exiting")
-    assert [line for line in program.lines if "registry_reloaded" in line]
+    eventually(lambda: _has_written(program, "Worker exiting", "registry_reloaded"))
     assert not [line for line in program.lines if "was sent" in line]
 
 
@@ -289,6 +288,12 @@ def _round_trips(url: str) -> float:
     shown = httpx2.get(f"{url}/metrics").text
     assert shown.count("\ntoken_service_store_waiting ") == 1
     return float(re.findall(r"^token_service_store_seconds_count (\S+)", shown, re.MULTILINE)[0])
+
+
+def _has_written(program: Program, *texts: str) -> bool:
+    """Return whether it has written a line with each of the texts, in any order."""
+    program.rest()
+    return all(any(text in line for line in program.lines) for text in texts)
 
 
 def _workers(program: Program) -> list[int]:

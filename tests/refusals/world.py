@@ -12,7 +12,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 from fakeredis import FakeServer
 
 from service.app import create_app
-from service.config.load import Configuration
+from service.config.configuration import Configuration
 from service.server.server import Runner
 from tests.driving.authority import Certified
 from tests.driving.browser import Browser

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.model.client import RegisteredClient, new_client_id, selector_of
 from service.model.events import ClientRegistered, RegistrationRefused
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
@@ -220,6 +221,17 @@ class TestSwitchedOff:
     async def test_a_client_that_registered_before_is_unknown_if_registration_is_off(
         self, service: RunningService
     ) -> None:
-        told = await service.parts.clients.registration.register({"redirect_uris": [REDIRECT_URI]})
-        assert await service.parts.clients.registered.find(told.record.client_id) is not None
-        assert await service.parts.clients.directory.find(told.record.client_id) is None
+        stores, client_id = service.parts.shared.stores, new_client_id()
+        record = RegisteredClient(
+            client_id=client_id,
+            issued_at=0,
+            expires_at=None,
+            metadata={"redirect_uris": [REDIRECT_URI]},
+            access_token_digest="",
+            secret_sha256=None,
+            sealed_secret=None,
+        )
+        await stores.kv.write(
+            stores.registered_clients.put_lasting(record, str(selector_of(client_id)))
+        )
+        assert await service.parts.clients.directory.find(client_id) is None

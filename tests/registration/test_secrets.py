@@ -77,6 +77,8 @@ async def test_a_lost_encryption_key_disables_only_the_symmetric_algorithms(
     selector = client.client_id.removeprefix("dc_")
     (record,) = await stores.kv.read(stores.registered_clients.read(selector))
     assert record is not None
-    broken = service.parts.clients.registered.policy.build_client(record, secret_value=None)
+    registered = service.parts.clients.registered
+    assert registered is not None
+    broken = registered.policy.build_client(record, secret_value=None)
     assert [secret.value for secret in broken.client_secrets] == [None]
     assert broken.client_secrets[0].sha256 == record.secret_sha256

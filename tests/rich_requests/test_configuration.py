@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from service.catalogue import builtin_catalogue
-from service.config.load import Configuration, inspect, load
+from service.config.configuration import Configuration
+from service.config.load import inspect, load
 from service.config.problem import ConfigError, Problem
 from tests.driving.registry import hashed
 from tests.rich_requests.details import PAYMENT_SCHEMA

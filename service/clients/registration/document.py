@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from service.clients.registration.metadata import RegistrationPolicy
 from service.clock import clock
 from service.config.rules.uris import is_loopback, split_uri
 from service.model.catalogue import Registrable
@@ -15,6 +14,9 @@ from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url
 from service.protocol.errors import InvalidClientMetadata, InvalidRedirectUri
 from service.protocol.redirect_uri import origin_of
 from service.protocol.scope import parse_scope
+
+if TYPE_CHECKING:
+    from service.clients.registration.metadata import RegistrationPolicy
 
 GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
 """Anybody may name such a client; only a redirect URI ties an answer to it, so no other grant is safe."""

@@ -25,9 +25,6 @@ from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import InvalidClientMetadata
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 
-REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
-"""Seconds; no registered client's JWT is valid for longer."""
-
 _ENTRY = TypeAdapter(ClientEntry)
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)

@@ -92,17 +92,6 @@ class Source:
         variable = self._overridden.get(finding.location)
         return problem if variable is None else replace(problem, file=variable, line=0, column=0)
 
-    def entries(self) -> Iterator[object]:
-        """Yield every entry of every list, as node and as value: these take up most memory."""
-        for location in LISTS:
-            node: yaml.Node | None = self._root
-            values: Value = self.values
-            for key in location:
-                _, node = find_below(node, key)
-                values = _value_below(values, key)
-            yield from node.value if isinstance(node, yaml.SequenceNode) else ()
-            yield from values if isinstance(values, list) else ()
-
 
 def _parse(paths: Iterable[Path], files: FilesRead) -> list[yaml.Node]:
     """Parse each file; raise a ConfigError with all those that are not YAML."""

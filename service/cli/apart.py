@@ -1,0 +1,93 @@
+"""Reads the configuration in a process that ends, so that pydantic, YAML and the rules are not kept in one that serves."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from subprocess import DEVNULL, Popen
+from traceback import print_exc
+
+from service.cli.program import without_unwanted
+from service.config.configuration import Configuration
+from service.config.problem import ConfigError, Problem
+
+
+def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
+    """Fork a process that reads while this one goes on; return what waits for it, and raises ConfigError.
+
+    A process with threads must not fork so, because a lock that another thread holds is held in the child for ever.
+    """
+    with without_unwanted():
+        import_module("service.catalogue")  # which both need
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(receiving)
+        _answer(sending, file, environ)
+    os.close(sending)
+
+    def wait() -> Configuration:
+        try:
+            return _receive(receiving, file)
+        finally:
+            os.waitpid(child, 0)
+
+    return wait
+
+
+def read(file: Path, environ: Mapping[str, str]) -> Configuration:
+    """Read by an interpreter that begins anew, as a process with threads has to; raise ConfigError with every problem."""
+    receiving, sending = os.pipe()
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}; from service.cli.apart import answer; "
+        f"answer({sending}, {str(file)!r})"
+    )
+    command = [sys.executable, "-c", program]
+    with Popen(command, env={**environ}, stdin=DEVNULL, pass_fds=[sending]):  # noqa: S603 - this very program
+        os.close(sending)
+        return _receive(receiving, file)
+
+
+def answer(sending: int, file: str) -> None:
+    """Be the process that `read` starts."""
+    _answer(sending, Path(file), os.environ)
+
+
+def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
+    """Write the configuration, or the ConfigError, and end this process."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        with without_unwanted():
+            from service.start_rules import load_to_serve  # noqa: PLC0415 - what this process is for
+
+        try:
+            result: Configuration | ConfigError = load_to_serve(file, environ)
+        except ConfigError as error:
+            result = error
+        with open(sending, "wb") as stream:
+            pickle.dump(result, stream, pickle.HIGHEST_PROTOCOL)
+    except BaseException:  # noqa: BLE001 - nothing above is of this process
+        print_exc()
+    finally:
+        with suppress(BaseException):
+            sys.stdout.flush()  # an operator's class may have printed something
+        os._exit(0)
+
+
+def _receive(receiving: int, file: Path) -> Configuration:
+    try:
+        with open(receiving, "rb") as stream:
+            result: Configuration | ConfigError = pickle.load(stream)  # noqa: S301 - from a child of this process
+    except (EOFError, pickle.UnpicklingError) as error:
+        message = "the process that reads the configuration ended before it was done"
+        raise ConfigError([Problem(file=str(file), message=message)]) from error
+    if isinstance(result, ConfigError):
+        raise result
+    return result

@@ -1,0 +1,198 @@
+"""Serves a configuration, in a single process or as one worker among several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from errno import EADDRINUSE
+from functools import partial
+from socket import AF_INET, AF_INET6, create_server, socket
+from urllib.parse import urlsplit
+
+import click
+import structlog
+import uvloop
+from jinja2 import TemplateError
+
+from service.app import Service, create_app
+from service.cli import apart
+from service.cli.settings import Refused
+from service.config.configuration import Configuration
+from service.config.problem import CannotServe, ConfigError, Finding
+from service.config.schema.server import Server
+from service.keys.key_source import KeyFileError
+from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
+from service.server.accepting import BACKLOG, ServerTls
+from service.server.process import Listening, Process
+from service.store.keyvalue import KeyValue
+
+HTTP_PORT = 80
+"""Where http goes that names no port (RFC 9110 §4.2.1)."""
+
+LINGER = 5
+"""Seconds at most for which a stopping process serves on, where nothing is configured."""
+
+log = structlog.stdlib.get_logger(__name__)
+
+Sockets = tuple[socket, ...]
+"""The sockets of one worker: the public port, and those for certificates and operators where they are separate."""
+
+
+def run(configuration: Configuration, environ: Mapping[str, str], *, watch: bool) -> None:
+    """Serve until a signal stops it; raise a ClickException if that cannot begin."""
+    _warn(configuration)
+    serving = Serving(configuration=configuration, environ=environ, watch=watch)
+    places = listen(configuration.server)
+    if len(places) == 1:
+        uvloop.run(serving.serve(places[0], announce=True))
+    else:
+        from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
+
+        run_workers(serving, places)
+
+
+def _warn(configuration: Configuration) -> None:
+    for problem in configuration.warnings:
+        log.warning("configuration", problem=str(problem))
+    if configuration.store.url.startswith("memory:"):
+        log.warning("memory:// is for trying out: tokens, sessions and keys end with this process")
+    issuer, port = urlsplit(configuration.issuer), configuration.server.port
+    if issuer.scheme == "http" and (issuer.port or HTTP_PORT) != port:
+        log.warning(
+            "the issuer names another port than the service listens on; every published URL "
+            "begins with the issuer",
+            issuer=configuration.issuer,
+            port=port,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """A service that is about to be served."""
+
+    configuration: Configuration
+    environ: Mapping[str, str]
+    """The environment with the flags in it, so that a reload reads what the start has read."""
+    watch: bool
+    made: tuple[Service, tuple[ServerTls, ...]] | None = None
+    """The service, if it was built before this process was forked."""
+
+    def before_forks(self) -> Serving:
+        """Build everything once, before the worker processes are forked.
+
+        They share the memory: that makes each of two workers smaller by 4 MiB. Spans name their
+        process, so with traces each worker builds its own service.
+        """
+        made = self.make()
+        return self if wanted_exporters(self.environ) else replace(self, made=made)
+
+    def make(self) -> tuple[Service, tuple[ServerTls, ...]]:
+        """Build everything; show what cannot be built as a problem of the configuration."""
+        server = self.configuration.server
+        try:
+            spans = open_tracing(self.environ, issuer=self.configuration.issuer)
+            service = create_app(
+                self.configuration, environ=self.environ, spans=spans, read=self.read
+            )
+            asking = (False,) if server.mtls_port is None else (False, True)
+            tls = [
+                ServerTls(server.tls, asks_for_certificates=asks) for asks in asking if server.tls
+            ]
+            return service, tuple(tls)
+        except CannotServe as error:
+            problem = self.configuration.problem(error.finding)
+            raise Refused([problem]) from error
+        except (CannotTrace, KeyFileError, TemplateError, OSError) as error:
+            # the operator can correct these: exporters, and files changed since they were checked
+            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+
+    def read(self) -> Configuration:
+        """Read the configuration again; raise ConfigError with every problem."""
+        return apart.read(self.configuration.file, self.environ)
+
+    def with_present_registry(self) -> Serving:
+        """Return the same with the registry that the file holds now; unchanged if that cannot be served."""
+        try:
+            read = self.read()
+            configuration = replace(self.configuration, registry=read.registry, files=read.files)
+            return replace(self, configuration=configuration).before_forks()
+        except (ConfigError, click.ClickException):
+            return self  # the reload itself reports what is wrong
+
+    async def serve(
+        self, sockets: Sequence[socket], *, announce: bool, ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """Serve in this event loop until a signal stops it; `announce` in one of several workers only."""
+        service, tls = self.made or self.make()
+        server, registry = self.configuration.server, service.parts.shared.registry
+        linger = server.shutdown_linger
+        listening = [Listening(service.app, list(zip(sockets, tls or (None,), strict=False)))]
+        if service.management is not None:
+            listening.append(Listening(service.management, [(sockets[-1], None)]))
+        process = Process(
+            listening=listening,
+            draining=service.draining,
+            reload=partial(registry.reload, partial(_check, tls)),
+            grace=server.shutdown_grace,
+            linger=min(LINGER, server.shutdown_grace / 4) if linger is None else linger,
+            watched=(lambda: registry.files) if self.watch else None,
+        )
+
+        async def report_start() -> None:
+            ready()
+            if announce:
+                click.echo(f"listening on {_url(sockets[0], secure=bool(tls))}", err=True)
+                await _warn_of_eviction(service.parts.shared.kv)
+
+        await process.run(report_start)
+
+
+def _check(tls: Sequence[ServerTls]) -> None:
+    """Raise CannotServe if the TLS files, as they are now, do not work together."""
+    try:
+        for each in tls:
+            each.check()
+    except OSError as error:
+        message = f"the files do not work together: {error.strerror or type(error).__name__}"
+        raise CannotServe(Finding(("server", "tls"), message)) from error
+
+
+def _url(listening: socket, *, secure: bool) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def _warn_of_eviction(kv: KeyValue) -> None:
+    policy = await kv.read_eviction_policy()
+    if policy not in (None, "noeviction"):
+        log.warning(
+            "Redis may evict what is not expired, and with it tokens and signing keys; "
+            "set its maxmemory-policy to noeviction",
+            maxmemory_policy=policy,
+        )
+
+
+def listen(server: Server) -> list[Sockets]:
+    """Open the sockets of every worker, to which the system distributes connections evenly."""
+    ports = [server.port, server.mtls_port, server.management_port]
+    try:
+        at_ports = [
+            _listen_at(server.host, port, server.workers) for port in ports if port is not None
+        ]
+    except OSError as error:
+        remedy = "; choose another port by --port or SERVICE_PORT" * (error.errno == EADDRINUSE)
+        text = f"cannot listen on {server.host}: {error.strerror}{remedy}"
+        raise click.ClickException(text) from error
+    return list(zip(*at_ports, strict=True))
+
+
+def _listen_at(host: str, port: int, count: int) -> list[socket]:
+    open_socket = partial(
+        create_server, family=AF_INET6 if ":" in host else AF_INET, backlog=BACKLOG
+    )
+    alone = open_socket((host, port))
+    if count == 1:
+        return [alone]
+    with alone:  # it fails where another service listens; those that share a port would not
+        port = alone.getsockname()[1]
+    return [open_socket((host, port), reuse_port=True) for _ in range(count)]
