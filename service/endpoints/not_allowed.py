@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.authorize.steps import LOGIN, NOT_ALLOWED
-from service.pages.sign_in_pages import SignInPages
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
 
 PATH = NOT_ALLOWED.path
@@ -24,7 +24,7 @@ class NotAllowedEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.require_waiting(visit)
-        if visit.visitor.session is None:
+        if not await self._is_turn(visit, waiting):
             return await self.sign_in.advance(visit, waiting)
         context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visit.visitor)}
         return self.sign_in.show(visit, "not_allowed.html", waiting, context=context)
@@ -34,5 +34,12 @@ class NotAllowedEndpoint:
         waiting = await self.sign_in.require_waiting(visit)
         if visit.params.get("action") == "other":
             return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
+        if not await self._is_turn(visit, waiting):
+            return await self.sign_in.advance(visit, waiting)
         error = AccessDenied(NOT_ALLOWED.reason)
         return await self.sign_in.refuse(visit, waiting, error)
+
+    async def _is_turn(self, visit: Visit, waiting: WaitingRequest) -> bool:
+        """Return whether the present user may not use the client; another one may have signed in since, in another window."""
+        _, step = await self.sign_in.flow.find_step(waiting.parked, visit.visitor)
+        return step is NOT_ALLOWED
