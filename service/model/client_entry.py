@@ -126,7 +126,7 @@ class ClientEntry(types.Section):
     allow_insecure_redirect_uris: bool = False
     """true: redirect_uris may use http to a public host."""
     redirect_uris: types.Many[types.Uri] = ()
-    """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3)."""
+    """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address, 127.0.0.1 or [::1] and not localhost, may differ (RFC 8252 §7.3, §8.3)."""
     post_logout_redirect_uris: types.Many[types.Uri] = ()
     """The URIs that a user may be sent to after a logout, compared exactly."""
     allowed_cors_origins: types.Many[types.Text] = ()

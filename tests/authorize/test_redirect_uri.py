@@ -18,6 +18,7 @@ pytestmark = pytest.mark.usefixtures("one_store")  # it is compared before anyth
 def config() -> dict[str, Any]:
     configuration = fresh_configuration()
     client_in(configuration, "implicit")["redirect_uris"] += ["http://127.0.0.1:1/callback"]
+    client_in(configuration, "native")["redirect_uris"] += ["http://localhost/callback"]
     client_in(configuration, "web")["redirect_uris"] += ["https://web.example/a%2Fb"]
     return configuration
 
@@ -100,7 +101,7 @@ async def test_a_public_clients_loopback_port_may_vary(
     assert page.url.startswith(redirect_uri + "?code=")
 
 
-@pytest.mark.rfc("8252#7.3")
+@pytest.mark.rfc("8252#7.3", "8252#8.3")
 @pytest.mark.parametrize(
     "redirect_uri",
     [
