@@ -92,10 +92,12 @@ class DiscoveryEndpoint:
         return Answer(_FIELDS, self._document[1])
 
     def _build(self) -> Mapping[str, object]:
+        """Return all metadata but those with no elements (RFC 8414 §3.2)."""
         document = dict(self.metadata())
         for endpoint in self.endpoints:
             if isinstance(endpoint, Described):
                 document |= endpoint.metadata()
+        document = {name: value for name, value in document.items() if value != []}
         complete = _place_below(self.issuer, document)  # never the Host header
         if self.aliases_below is None:
             return complete

@@ -48,9 +48,9 @@ class ProtectedResourceEndpoint:
         metadata = {
             "resource": api.url,
             "authorization_servers": [self.issuer],
-            "scopes_supported": _scopes(api, registry),
             "bearer_methods_supported": ["header"],
             "dpop_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
+            **_scopes(api, registry),
             **_names(api),
             **_details_types(api, registry),
             **bound,
@@ -58,8 +58,10 @@ class ProtectedResourceEndpoint:
         return Answer(_FIELDS, orjson.dumps(metadata))
 
 
-def _scopes(api: ApiResource, registry: Registry) -> list[str]:
-    return sorted([one for one in api.scopes if registry.api_scopes[one].show_in_discovery])
+def _scopes(api: ApiResource, registry: Registry) -> Mapping[str, object]:
+    """Return the scope values of the API that discovery shows; no member where there is none (RFC 9728 §3.2)."""
+    scopes = sorted([one for one in api.scopes if registry.api_scopes[one].show_in_discovery])
+    return {"scopes_supported": scopes} if scopes else {}
 
 
 def _names(api: ApiResource) -> Mapping[str, str]:

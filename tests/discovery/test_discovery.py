@@ -117,6 +117,14 @@ async def test_a_hidden_scope_is_not_listed(
     assert "api2" not in (await document(service))["scopes_supported"]
 
 
+@pytest.mark.rfc("8414#3.2")
+async def test_what_has_no_elements_is_left_out(start: Start, config: dict[str, Any]) -> None:
+    config["authentication_contexts"] = []
+    found = await document(await start(config))
+    assert "acr_values_supported" not in found
+    assert [] not in found.values()
+
+
 @pytest.mark.rfc("7517#5")
 async def test_keys_are_public_and_named(service: RunningService) -> None:
     answer = await service.get("/.well-known/jwks.json")

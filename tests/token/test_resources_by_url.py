@@ -134,6 +134,15 @@ async def test_an_api_without_a_url_has_no_metadata(
     assert answer.status == 404
 
 
+@pytest.mark.rfc("9728#3.2")
+async def test_metadata_of_an_api_with_hidden_scopes_list_none(
+    start: Start, config: dict[str, Any]
+) -> None:
+    hidden = {"show_in_discovery": False}
+    config["api_scopes"] = [{"name": name, **hidden} for name in ("api1", "api1.read")]
+    assert "scopes_supported" not in (await (await start(config)).get(METADATA)).json
+
+
 async def test_metadata_are_only_read(service: RunningService) -> None:
     answer = await service.request("POST", METADATA)
     assert (answer.status, answer.headers["Allow"]) == (405, "GET,HEAD")
