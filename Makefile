@@ -52,6 +52,11 @@ spire-test: .venv/developing tools ## a real SPIRE whose workloads are clients a
 	@scripts/go-tools tests/spire
 	$(BIN)/python -m tests.spire
 
+.PHONY: traefik-test
+traefik-test: .venv/developing tools ## the file for Traefik in the real program, in place of the stand-in; builds it once, in minutes
+	@scripts/traefik
+	$(BIN)/python -m pytest tests/check/test_gateways.py -k traefik
+
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files
 	$(BIN)/python -m tests.guides $(GUIDES)

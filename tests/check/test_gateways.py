@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from http.client import NOT_FOUND
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.conftest import Start
 from tests.driving.dpop import DpopKey
 from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
+from tests.driving.process import REPOSITORY
 from tests.driving.program import SECONDS
 from tests.driving.service import RunningService, claims_in
 
@@ -44,7 +46,8 @@ TEMPORARY = " ".join(
 )
 """Folders of nginx, which otherwise are those of its package."""
 TRAEFIK = "traefik.yaml"
-"""A stand-in does what it says; see tests/check/traefik.py."""
+"""A stand-in does what it says; see tests/check/traefik.py. `make traefik-test` builds the program, which takes its place."""
+PROGRAM = REPOSITORY / "build/bin/traefik"
 FORGED = {
     "X-Token-Subject": "root",
     "X-Token-Client": "root",
@@ -100,13 +103,26 @@ async def proxying(
             for there, now in here.items():
                 text = text.replace(there, now)
             (folder / file.name).write_text(text)
-        if name == TRAEFIK:
-            async with serving_by((folder / name).read_text(), port=own) as url:
+        url = f"http://127.0.0.1:{own}"
+        if name == TRAEFIK and not PROGRAM.exists():
+            async with serving_by((folder / name).read_text(), port=own):
                 yield url
             return
-        with running(COMMANDS[name], folder) as process:
+        with running(*program(name, folder, own)) as process:
             await until_listening(own, process)
-            yield f"http://127.0.0.1:{own}"
+            if name == TRAEFIK:
+                await until_routed(url)
+            yield url
+
+
+def program(name: str, folder: Path, port: int) -> tuple[list[str], Path]:
+    """The command, and the folder that it runs in: beside its file Traefik would take this for its static configuration, too."""
+    if name != TRAEFIK:
+        return COMMANDS[name], folder
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    options = [f"--providers.file.filename={folder / name}"]
+    return [str(PROGRAM), *options, f"--entrypoints.api.address=127.0.0.1:{port}"], elsewhere
 
 
 @contextmanager
@@ -131,6 +147,16 @@ async def until_listening(port: int, process: subprocess.Popen[bytes]) -> None:
                 continue
             writer.close()
             return
+
+
+async def until_routed(url: str) -> None:
+    """Wait until Traefik, which listens before it has read its file, knows where requests go."""
+    async with asyncio.timeout(SECONDS):
+        while True:
+            status, *_ = await ask(url)
+            if status != NOT_FOUND:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def ask(url: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:

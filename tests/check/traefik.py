@@ -1,6 +1,6 @@
 """Does what Traefik does by a file of its dynamic configuration, as its documentation of `headers` and `forwardAuth` says.
 
-Traefik itself is in no registry that tests may use: its Go modules need one that the module proxy does not have.
+Traefik itself takes its place where `make traefik-test` has built it, which takes too long for each test run.
 """
 
 from __future__ import annotations
