@@ -43,5 +43,5 @@ async def test_no_page_is_wider_or_cut_off_at_320_pixels_in_any_language(
     shown.app.router.add_get("/all", show_all)
     client = await aiohttp_client(shown.app)
     window = await chromium.new_page()
-    await window.goto(str(client.make_url("/all")))
+    await window.goto(str(client.make_url("/all")), timeout=120_000)  # hundreds of pages at once
     assert await window.locator("iframe").evaluate_all(FIND_CUT_OFF) == []
