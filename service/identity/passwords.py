@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from time import monotonic
 from weakref import WeakValueDictionary
 
 import structlog
@@ -109,10 +110,21 @@ class Passwords:
         if known is not None:
             self._meet(known)
         fits = await asyncio.to_thread(matches, password, known or self.decoy)
-        if not fits and not self.refusal_times and not self.has_full_cost(stored):
-            # The first refusal of a process has no other one to take as long as.
-            await asyncio.to_thread(matches, password, self.decoy)
         return fits and known is not None
+
+    async def measure(self, before: float) -> float:
+        """Compute the decoy where no refusal has shown yet how long one takes; return the seconds for it.
+
+        `before` are the seconds that the sign-in has taken so far. So the first refusals of a process, too, have one to
+        take as long as, and whoever is the first waits for it, whether there is such a user or not.
+        """
+        if self.refusal_times:
+            return 0
+        began = monotonic()
+        await asyncio.to_thread(matches, "", self.decoy)
+        took = monotonic() - began
+        self.refusal_times.append(before + took)
+        return took
 
     def has_full_cost(self, stored: str | None) -> bool:
         """Return whether comparing with this hash takes as long as comparing with the decoy."""

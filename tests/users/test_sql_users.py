@@ -181,7 +181,7 @@ async def test_an_unknown_name_costs_as_much_as_the_slowest_hash_from_the_first_
         await set_hash(database, sub, BCRYPT)
     for username in ("mallory", "bob", "carol"):
         assert (await sign_in(service, username, "guess")).refusal == WRONG
-    assert hashed == ["bcrypt"] * 3
+    assert hashed == ["bcrypt"] * (1 + 3)  # the first one measures how long a refusal takes
 
 
 @pytest.fixture
