@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.directory import Clients
@@ -16,6 +15,8 @@ MOST = 20
 
 async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple[str, ...]:
     """Return the values that would have been accepted, the nearest first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for a page that few see
+
     registry = clients.registry.current
     accepted: dict[str, Iterable[str]] = {
         "client_id": registry.permissions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -64,17 +65,21 @@ class Commands(click.Group):
 
 @contextmanager
 def without_unwanted() -> Generator[None]:
-    """Hide packages that libraries import only because they are installed.
+    """Hide packages that libraries import only because they are installed, and pause the garbage collector.
 
     structlog imports rich and greenlet, redis-py imports OpenTelemetry: 7 MiB of every process where
-    the tools for development are installed.
+    the tools for development are installed. The collector would take an eighth of the time of the imports.
     """
     modules = cast("dict[str, ModuleType | None]", sys.modules)
     hidden = [name for name in UNWANTED if name not in modules]
     modules.update(dict.fromkeys(hidden))
+    collects = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
+        if collects:
+            gc.enable()
         for name in hidden:
             del modules[name]
 

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import click
 import structlog
 import uvloop
-from jinja2 import TemplateError
 
 from service.app import Service, create_app
 from service.cli import apart
@@ -102,7 +101,7 @@ class Serving:
         except CannotServe as error:
             problem = self.configuration.problem(error.finding)
             raise Refused([problem]) from error
-        except (CannotTrace, KeyFileError, TemplateError, OSError) as error:
+        except (CannotTrace, KeyFileError, OSError) as error:
             # the operator can correct these: exporters, and files changed since they were checked
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
 

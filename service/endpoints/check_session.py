@@ -9,8 +9,8 @@ from typing import Self
 
 from aiohttp import web
 
+from service.pages.folders import BUILT_IN
 from service.pages.pages import script_hash
-from service.pages.templates import BUILT_IN
 
 PATH = "/connect/checksession"
 MAX_AGE = 3600

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from babel.dates import format_date, format_datetime, format_timedelta
-
 from service.config.rules.registered_client import INVISIBLE
 from service.model.local_text import LocalText
 from service.model.registry import ApiResource, Registry, Scope
@@ -124,6 +122,8 @@ def device(user_agent: str | None) -> Mapping[str, str | bool | None]:
 
 def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]]:
     """Return the filters of one language; a text that lacks it is shown in the default one."""
+    from babel import dates  # noqa: PLC0415 - with time zones and numbers, for those who show pages
+
     locale = tag.replace("-", "_")
 
     def local(text: str | LocalText | None) -> str:
@@ -131,16 +131,16 @@ def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]
 
     def ago(seconds: int) -> str:
         since = timedelta(seconds=min(seconds - time.time(), -1))  # never «in 0 seconds»
-        return format_timedelta(since, add_direction=True, locale=locale)
+        return dates.format_timedelta(since, add_direction=True, locale=locale)
 
     def date(seconds: int) -> str:
-        return format_date(datetime.fromtimestamp(seconds, UTC), format="long", locale=locale)
+        return dates.format_date(datetime.fromtimestamp(seconds, UTC), format="long", locale=locale)
 
     def date_time(seconds: int) -> str:
-        return f"{format_datetime(seconds, format='medium', locale=locale)} UTC"
+        return f"{dates.format_datetime(seconds, format='medium', locale=locale)} UTC"
 
     def span(seconds: int) -> str:
-        return format_timedelta(timedelta(seconds=seconds), threshold=2, locale=locale)
+        return dates.format_timedelta(timedelta(seconds=seconds), threshold=2, locale=locale)
 
     def iso(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from babel import Locale, UnknownLocaleError, negotiate_locale
 from babel.core import get_global, parse_locale
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
 from markupsafe import Markup
 
 from service.protocol.http_headers import read_qualities
@@ -157,6 +155,9 @@ def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
 
 
 def _compile(source: Path) -> GNUTranslations:
+    from babel.messages.mofile import write_mo  # noqa: PLC0415 - for those who have more languages than English
+    from babel.messages.pofile import read_po  # noqa: PLC0415 - likewise
+
     compiled = BytesIO()
     with source.open("rb") as file:
         write_mo(compiled, read_po(file, locale=source.parts[-3]))

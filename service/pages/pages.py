@@ -6,10 +6,11 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import jinja2
 from aiohttp import web
 from babel import Locale
 
@@ -19,10 +20,13 @@ from service.model.registry import LiveRegistry
 from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
+from service.pages.folders import folders_of
 from service.pages.locales import Locales, messages_of, own_name
 from service.pages.looks import Looks, style_sheet
-from service.pages.templates import environment_in, folders_of
 from service.protocol.redirect_uri import FormPost
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MAX_QUERY_LENGTH = 4096
 _HOST = re.compile(r"[a-z0-9.-]+")
@@ -42,7 +46,9 @@ class Pages:
         self.looks = Looks(ui, registry)
         self._assets = Assets.load(folders, _generated_assets(ui), self.looks.find_file)
         self._locales = Locales.load(folders, ui.locales, ui.default_locale)
-        self._environments = {tag: self._environment(tag) for tag in self._locales.translations}
+        self._environment_in = cache(self._make_environment)
+        for tag in self._locales.translations if ui.templates else ():
+            self._environment_in(tag)  # it may raise CannotServe
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the routes of static files."""
@@ -81,7 +87,7 @@ class Pages:
             script=script,
         )
         page = web.Response(
-            text=self._environments[tag].get_template(template).render(context),
+            text=self._environment_in(tag).get_template(template).render(context),
             status=status,
             content_type="text/html",
             headers=headers,
@@ -110,7 +116,10 @@ class Pages:
             path = self._assets.path(name)
         return self._issuer.path.rstrip("/") + path
 
-    def _environment(self, tag: str) -> jinja2.Environment:
+    def _make_environment(self, tag: str) -> Environment:
+        """Return what renders pages in a language; with what Babel knows of it 4 MiB, for those who show any."""
+        from service.pages.templates import environment_in  # noqa: PLC0415 - imports Jinja
+
         environment = environment_in(tag, self._locales.default, self._ui.templates)
         # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
         environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]

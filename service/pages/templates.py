@@ -1,4 +1,4 @@
-"""Finds and compiles the templates: the operator's own, and the built-in ones."""
+"""Compiles the templates: the operator's own, and the built-in ones. Pages import it, and Jinja, when the first is shown."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ from pathlib import Path
 
 import jinja2
 
+from service.config.problem import CannotServe, Finding
 from service.pages.display import filters_in
-
-PACKAGE = Path(__file__).parents[1]
-BUILT_IN = next(  # a wheel holds them in the package, a checkout beside it
-    folder for folder in (PACKAGE / "templates", PACKAGE.parent / "templates") if folder.is_dir()
-)
-
-
-def folders_of(templates: Path | None) -> tuple[Path, ...]:
-    """Return the folders of templates, styles and translations, the operator's own first."""
-    return (BUILT_IN,) if templates is None else (templates, BUILT_IN)
+from service.pages.folders import BUILT_IN, folders_of
 
 
 def environment_in(tag: str, default: str, templates: Path | None) -> jinja2.Environment:
-    """Return what renders the templates in one language; one of the operator's that does not compile stops the start."""
+    """Return what renders the templates in one language; raise CannotServe if one of the operator's does not compile."""
     ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
     environment = jinja2.Environment(
         # `builtin/` reaches our template from an operator's that extends it.
@@ -33,7 +25,10 @@ def environment_in(tag: str, default: str, templates: Path | None) -> jinja2.Env
     )
     environment.filters.update(filters_in(tag, default))
     for name in _templates_in(templates) if templates else ():
-        environment.get_template(name)
+        try:
+            environment.get_template(name)
+        except jinja2.TemplateError as error:
+            raise CannotServe(Finding(("ui", "templates"), f"{name}: {error}")) from error
     return environment
 
 

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pytest
 from coloraide import Color
 
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
+from service.config.problem import CannotServe
 from service.pages.colours import (
     READABLE,
     parse_colour,
     style_sheet_of_accent,
     style_sheet_of_background,
 )
+from service.pages.folders import BUILT_IN
 from service.pages.looks import style_sheet
-from service.pages.templates import BUILT_IN
 from service.start_rules import START_RULES
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 
@@ -112,7 +112,7 @@ def test_an_operators_words_replace_ours(tmp_path: Path) -> None:
 
 def test_an_operators_template_that_does_not_compile_stops_the_start(tmp_path: Path) -> None:
     write(tmp_path, "login.html", "{% if %}")
-    with pytest.raises(jinja2.TemplateSyntaxError):
+    with pytest.raises(CannotServe):
         Browser(tmp_path)
 
 
