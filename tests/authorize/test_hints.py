@@ -114,7 +114,7 @@ async def test_any_proper_tenant_name_reaches_the_page_where_no_tenants_are_conf
     assert app.service.parts.shared.registry.reload()
     page = await app.authorize(acr_values=acr_values)
     assert page.path == "/account/login"
-    hosts = re.findall('<p class="host"><span>(.*?)</span>', page.text)
+    hosts = re.findall('<p class="host"><bdi>(.*?)</bdi>', page.text)
     assert hosts == ([shown] if shown else [])
 
 

@@ -85,7 +85,7 @@ def test_every_field_has_a_label(browser: Browser, template: str) -> None:
 
 def test_the_kind_of_a_factor_is_shown_beside_its_name_only(browser: Browser) -> None:
     text = browser.sees("security.html").text or ""
-    assert "<h3>Passkey</h3>" in text
+    assert "<h3><bdi>Passkey</bdi></h3>" in text
     assert ("Authenticator app ·" in text, "Passkey ·" in text) == (True, False)
 
 
@@ -133,7 +133,7 @@ def test_without_a_local_login_there_is_no_password_to_forget() -> None:
 def test_links_of_a_client_stand_below_its_name(browser: Browser, template: str) -> None:
     text = browser.sees(template).text or ""
     _, _, foot = text.partition('<footer class="links">')
-    assert foot.split("<ul>")[0].strip() == "<p>&lt;Web&gt; &amp; more</p>"
+    assert foot.split("<ul>")[0].strip() == "<p><bdi>&lt;Web&gt; &amp; more</bdi></p>"
 
 
 def test_an_option_that_is_not_offered_is_absent(browser: Browser) -> None:

@@ -82,7 +82,7 @@ async def test_a_tenant_that_is_not_the_clients_is_not_asked_for(
     app_of: AppOf, acr_values: str
 ) -> None:
     page = await app_of("spa").authorize(acr_values=acr_values)
-    assert '<p class="host"><span>Beta</span></p>' in page.text
+    assert '<p class="host"><bdi>Beta</bdi></p>' in page.text
     assert (await app_of("spa").browser.log_in(page, "alice")).has("login-error")
     assert "code" in (await app_of("spa").login("bob", acr_values=acr_values)).parameters
 
