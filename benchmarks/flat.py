@@ -113,12 +113,13 @@ async def _begin(parts: Parts, made: list[Authorization]) -> None:
 
 async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
     known = parts.shared.registry.current.clients
+    tokens, scope = parts.tokens.access_tokens, frozenset({"openid", "api1"})
     minted = [
-        await parts.tokens.access_tokens.mint(
+        await tokens.mint(
             each,
             known[each.client_id],
+            target=tokens.targets.find(each, scope),
             user_claims={},
-            scope=frozenset({"openid", "api1"}),
         )
         for each in made
     ]

@@ -65,11 +65,12 @@ async def authorization(parts: Parts, number: int) -> None:
 
 async def reference_token(parts: Parts, number: int) -> None:
     """The token alone."""
-    minted = await parts.tokens.access_tokens.mint(
-        _authorization(number, offline=False),
+    granted, tokens = _authorization(number, offline=False), parts.tokens.access_tokens
+    minted = await tokens.mint(
+        granted,
         parts.shared.registry.current.clients["web"],
+        target=tokens.targets.find(granted, frozenset({"openid", "api1"})),
         user_claims={},
-        scope=frozenset({"openid", "api1"}),
     )
     await parts.shared.kv.write(*minted.writes)
 

@@ -355,12 +355,9 @@ async def user_token(parts: Parts, client_id: str) -> str:
     """An access token of the user that lives through the benchmark."""
     authorization = authorization_of()
     client = parts.shared.registry.current.clients[client_id]
-    minted = await parts.tokens.access_tokens.mint(
-        authorization,
-        client,
-        user_claims={},
-        scope=frozenset({"openid", "api1"}),
-    )
+    tokens = parts.tokens.access_tokens
+    target = tokens.targets.find(authorization, frozenset({"openid", "api1"}))
+    minted = await tokens.mint(authorization, client, target=target, user_claims={})
     record = parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
     await parts.shared.kv.write(record, *minted.writes)
     return minted.token

@@ -48,7 +48,10 @@ class Answering:
         access = None
         if kind.token:
             access = await self.access_tokens.mint(
-                authorization, request.client, user_claims=interaction.user_claims
+                authorization,
+                request.client,
+                target=self.access_tokens.targets.find(authorization),
+                user_claims=interaction.user_claims,
             )
         parameters: dict[str, str] = {"code": code.text} if code else {}
         if access:

@@ -85,6 +85,9 @@ class Clients:
 
     async def find_permissions(self, client_id: str) -> Permissions | None:
         """Return what the client may do; None if it is disabled or unknown. No metadata document is fetched for it."""
+        known = self.registry.current.permissions.get(client_id)
+        if known is not None:
+            return known
         if self.documents is not None and self._find_configured(client_id) is None:
             permissions = self.documents.find_permissions(client_id)
             if permissions is not None:

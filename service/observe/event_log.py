@@ -47,6 +47,7 @@ _HAS_MEMBERS = b'{"'
 FREQUENT = (TokenChecked, TokenIntrospected)
 """Events that come all day; they are written at level debug only."""
 
+_ERROR, _SERVER_ERROR = HTTPStatus.BAD_REQUEST.value, HTTPStatus.INTERNAL_SERVER_ERROR.value
 _NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -158,8 +159,8 @@ class EventLog:
     def __call__(self, event: object) -> None:
         """Write one event; successful requests and introspections only at level debug."""
         if isinstance(event, RequestAnswered):
-            level = "debug" if event.status < HTTPStatus.BAD_REQUEST else "info"
-            if event.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            level = "debug" if event.status < _ERROR else "info"
+            if event.status >= _SERVER_ERROR:
                 level = "warning"
             if _requests.isEnabledFor(_NUMBERS[level]):
                 self._write(_line(event, level, "request_answered", logger="requests"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -36,6 +37,8 @@ MAX_LENGTH: Mapping[str, int] = {
 """In characters; a token has its own limit where it is looked up (`tokens/active.py`)."""
 
 MAX_PARAMETERS = 200
+
+_URN, _MAX_URN_LENGTH = "urn%3A", 150
 
 _ORDINARY = re.compile(r"[a-z_]{1,40}")
 
@@ -108,8 +111,13 @@ def form_decoded(text: str) -> str:
     return unquote_to_bytes(text.replace("+", " ")).decode() if "%" in text or "+" in text else text
 
 
+_decode_urn = lru_cache(maxsize=100)(form_decoded)
+"""Grant types and token types are URNs, never secrets, and clients send the same few all day."""
+
+
 def _decode(text: str) -> str:
     try:
-        return form_decoded(text)
+        is_urn = text.startswith(_URN) and len(text) <= _MAX_URN_LENGTH
+        return _decode_urn(text) if is_urn else form_decoded(text)
     except UnicodeError as error:
         raise InvalidRequest("the parameters are not form-encoded UTF-8") from error

@@ -19,7 +19,7 @@ from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.claims import pick, put_authentication_claims, without_protocol_claims
-from service.tokens.scope import Target, Targets
+from service.tokens.scope import FoundTarget, Target, Targets
 
 _UNIQUE = 22
 """Characters of a hash that are as good as the 16 random bytes of any other `jti`."""
@@ -65,18 +65,15 @@ class AccessTokens:
         authorization: Authorization,
         client: Client,
         *,
+        target: FoundTarget,
         user_claims: Mapping[str, object],
-        scope: frozenset[str] | None = None,
-        resources: tuple[str, ...] | None = None,
-        details: tuple[Detail, ...] | None = None,
         always_jwt: bool = False,
         at_most: int = sys.maxsize,
         ends_at: int = sys.maxsize,
     ) -> MintedToken:
-        """Make an access token, for less than was authorized, `at_most` seconds or until `ends_at` if given."""
-        now = clock()
+        """Make an access token for a target of the authorization, for `at_most` seconds or until `ends_at` if given."""
+        now, (for_apis, details) = clock(), target
         lifetime = min(client.access_token_lifetime, at_most, _end(authorization, ends_at) - now)
-        target, details = self.targets.find(authorization, scope, resources, details)
         is_reference = client.access_token_type == "reference" and not always_jwt
         handle = new_handle("access_token", authorization.id) if is_reference else None
         # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).
@@ -84,21 +81,21 @@ class AccessTokens:
         jti = unique if authorization.subject is None else authorization.id + unique
         claims: dict[str, object] = {
             "iss": self.issuer,
-            "aud": target.aud or self.issuer,
+            "aud": for_apis.aud or self.issuer,
             "sub": authorization.subject or client.client_id,
             "client_id": client.client_id,
             "iat": now,
             "nbf": now,
             "exp": now + lifetime,
             "jti": jti,
-            "scope": format_scope(target.scope),
+            "scope": format_scope(for_apis.scope),
         }
         put_authentication_claims(claims, authorization)
-        _put_further_claims(claims, authorization, client, target, user_claims)
+        _put_further_claims(claims, authorization, client, for_apis, user_claims)
         if details:
             put_details(claims, details)
         if handle is None:
-            key = self.keys.signing_key(target.signing_algorithm or client.default_signing_alg)
+            key = self.keys.signing_key(for_apis.signing_algorithm or client.default_signing_alg)
             token, name, write = await key.sign(claims, typ="at+jwt"), jti, None
         else:
             token, name = handle.text, handle.digest
@@ -109,7 +106,7 @@ class AccessTokens:
             name=name,
             lifetime=lifetime,
             expires_at=now + lifetime,
-            scope=target.scope,
+            scope=for_apis.scope,
             authorization_details=details,
             writes=() if write is None else (write,),
         )

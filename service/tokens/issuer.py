@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
@@ -28,6 +27,7 @@ from service.tokens.granting import (
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, is_reference, make_room, prolong
 from service.tokens.refresh_token import MintedRefreshToken, begin_family
+from service.tokens.scope import FoundTarget
 
 _STANDARD_MEMBERS = frozenset(
     (
@@ -59,11 +59,11 @@ class TokenIssuer:
         if isinstance(grant, ExchangedGrant):
             return await self._issue_exchanged(request, grant, user_claims)
         authorization = grant.authorization
-        self._require_acr(grant, request.client)
+        target = self._find_target(grant, request.client)
         if isinstance(grant, ContinuedGrant):
-            issued = await self._issue_continued(grant, request.client, user_claims)
+            issued = await self._issue_continued(grant, target, request.client, user_claims)
         else:
-            issued = await self._issue(grant, authorization, request.client, user_claims)
+            issued = await self._issue(grant, target, request.client, user_claims)
         access, refresh, id_token = issued
         self.emit(
             TokenIssued(
@@ -87,17 +87,20 @@ class TokenIssuer:
             response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
         return response
 
-    def _require_acr(self, grant: NewGrant | ContinuedGrant | DerivedGrant, client: Client) -> None:
-        """Raise InvalidGrant, before anything is used up, if the user has to authenticate in a stronger way."""
+    def _find_target(
+        self, grant: NewGrant | ContinuedGrant | DerivedGrant, client: Client
+    ) -> FoundTarget:
+        """Raise InvalidGrant, before anything is used up, if the user has to authenticate in a stronger way for it."""
         origin, targets = grant.authorization, self.access_tokens.targets
         if isinstance(grant, ContinuedGrant):
             narrowed = (grant.scope, grant.resources, grant.authorization_details)
-            target, _ = targets.find(origin, *narrowed)
+            target = targets.find(origin, *narrowed)
         else:
-            target, _ = targets.find(origin, None, None, None)
+            target = targets.find(origin)
         if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
             origin = grant.source.authorization or origin
-        targets.require_acr(client, target, origin)
+        targets.require_acr(client, target[0], origin)
+        return target
 
     async def _issue_exchanged(
         self, request: TokenRequest, grant: ExchangedGrant, user_claims: Mapping[str, object]
@@ -118,14 +121,16 @@ class TokenIssuer:
     async def _issue(
         self,
         grant: NewGrant | DerivedGrant,
-        authorization: Authorization,
+        target: FoundTarget,
         client: Client,
         user_claims: Mapping[str, object],
     ) -> _Tokens:
+        authorization = grant.authorization
         derived = grant if isinstance(grant, DerivedGrant) else None
         access = await self.access_tokens.mint(
             authorization,
             client,
+            target=target,
             user_claims=user_claims,
             always_jwt=grant.always_jwt,
             at_most=grant.lifetime,
@@ -148,7 +153,11 @@ class TokenIssuer:
         return access, refresh, None
 
     async def _issue_continued(
-        self, grant: ContinuedGrant, client: Client, user_claims: Mapping[str, object]
+        self,
+        grant: ContinuedGrant,
+        target: FoundTarget,
+        client: Client,
+        user_claims: Mapping[str, object],
     ) -> _Tokens:
         """Use the code or refresh token up in the same round trip.
 
@@ -160,10 +169,8 @@ class TokenIssuer:
         access = await self.access_tokens.mint(
             authorization,
             client,
+            target=target,
             user_claims=user_claims if grant.user_claims is None else grant.user_claims,
-            scope=grant.scope,
-            resources=grant.resources,
-            details=grant.authorization_details,
         )
         refresh = grant.refresh_token
         if refresh is None:

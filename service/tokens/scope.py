@@ -163,6 +163,10 @@ class Target(msgspec.Struct, frozen=True):
         return self.audience[0] if self.audience else None
 
 
+FoundTarget = tuple[Target, tuple[Detail, ...]]
+"""With the authorization_details that its APIs understand."""
+
+
 class Targets:
     """Finds targets, and remembers those of the registry in force: few are asked for again and again."""
 
@@ -174,10 +178,10 @@ class Targets:
     def find(
         self,
         authorization: Authorization,
-        scope: frozenset[str] | None,
-        resources: tuple[str, ...] | None,
-        details: tuple[Detail, ...] | None,
-    ) -> tuple[Target, tuple[Detail, ...]]:
+        scope: frozenset[str] | None = None,
+        resources: tuple[str, ...] | None = None,
+        details: tuple[Detail, ...] | None = None,
+    ) -> FoundTarget:
         """Return the target of a token for what was authorized or for less, and the details that its APIs understand."""
         registry = self._registry.current
         scope = authorization.scope if scope is None else scope
@@ -209,7 +213,7 @@ class Targets:
         self, authorization: Authorization, user_claims: Mapping[str, object]
     ) -> Mapping[str, object]:
         """Return the user's claims that later access tokens of this authorization may have."""
-        target, _ = self.find(authorization, None, None, None)
+        target, _ = self.find(authorization)
         names = target.claims_of_narrowed
         return pick(user_claims, names) if names else {}
 
