@@ -42,12 +42,14 @@ def _index(key: str, member: str) -> Command:
     return ("EVAL", INDEX_ADD, 1, key, 1_795_000_000, 1_795_003_600, member)
 
 
-SPEND: Sequence[Command] = (
+ROTATE: Sequence[Command] = (
     ("SET", f"{TAG}:rt:{DIGEST}", SPENT, "EX", TTL, "XX", "GET"),
-    _index(f"ts:{{{DIGEST}}}:ua", "AAAAAAAAAAAAAAAA"),
-    ("EXPIRE", f"{TAG}:az", TTL),
     PUT,
     ("SET", f"{TAG}:rt:{DIGEST}x", REFRESH, "EX", TTL, "NX"),
+)
+PROLONG: Sequence[Command] = (
+    _index(f"ts:{{{DIGEST}}}:ua", "AAAAAAAAAAAAAAAA"),
+    ("EXPIRE", f"{TAG}:az", TTL),
 )
 DELEGATE: Sequence[Command] = (
     _index(f"{TAG}:de:{DIGEST}", DIGEST),
@@ -96,8 +98,8 @@ class Floor:
             "client-credentials-es256": self.client_credentials_es256,
             "client-credentials-rs256": self.client_credentials_rs256,
             "client-credentials-dpop": self.client_credentials_dpop,
-            "refresh": self.exchange,
-            "code": self.exchange,
+            "refresh": self.refresh,
+            "code": self.code,
             "device-poll": self.device_poll,
             "delegation": self.delegation,
             "token-exchange": self.token_exchange,
@@ -147,12 +149,19 @@ class Floor:
         await self.redis.ask((PROVE,), seconds=2)
         return _token(await self.es256.sign(CLAIMS, typ="at+jwt"))
 
-    async def exchange(self, request: web.Request) -> web.Response:
+    async def refresh(self, request: web.Request) -> web.Response:
         """Two reads, an identity token signed, and all writes in a second round trip."""
+        return await self._continue(request, ROTATE)
+
+    async def code(self, request: web.Request) -> web.Response:
+        """The same, and the authorization is kept for longer."""
+        return await self._continue(request, (*PROLONG, *ROTATE))
+
+    async def _continue(self, request: web.Request, writes: Sequence[Command]) -> web.Response:
         await _form(request)
         await self.redis.ask(READ_TWO, seconds=2)
         id_token = await self.es256.sign(CLAIMS, typ="JWT")
-        await self.redis.ask(SPEND, seconds=2)
+        await self.redis.ask(writes, seconds=2)
         tokens = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
         return _json(orjson.dumps({**tokens, **ISSUED, "scope": "api1 offline_access openid"}))
 

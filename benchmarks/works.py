@@ -25,7 +25,7 @@ from service.tokens.polling import start
 
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
-HOUR = 3600
+HOUR, DAY = 3600, 86400
 USERS = 1000
 
 Prepare = Callable[[Parts, Path, int], Awaitable[Requests]]
@@ -127,12 +127,12 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     for _ in range(most):
         authorization = authorization_of()
         handle = new_handle("refresh_token", authorization.id)
-        record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=clock() + HOUR)
+        ends_at = clock() + DAY
+        seed = secrets.token_urlsafe(32)
+        record = RefreshToken(seed=seed, ends_at=ends_at, authorization_until=ends_at)
         writes += [
-            parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
-            parts.shared.stores.refresh_tokens.put(
-                record, handle.selector, handle.digest, ttl=HOUR
-            ),
+            parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=DAY),
+            parts.shared.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=DAY),
         ]
         bodies.append(urlencode({"grant_type": "refresh_token", "refresh_token": handle.text}))
     await _written(parts, writes)

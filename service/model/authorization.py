@@ -102,6 +102,8 @@ class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The same in the clear, as in the first version of the record; not written any more."""
     cnf: Confirmation | None = None
     """The key that a public client has to prove possession of to use it (RFC 9449 §5, RFC 8705 §4)."""
+    authorization_until: int = 0
+    """Until then the authorization stays in the store without another write; 0 where that is not known."""
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -81,7 +81,7 @@ def _version(value: bytes) -> int:
     return int(value.partition(b" ")[0][1:])
 
 
-SPENT = Encoding("spent", Spent, 3)
+SPENT = Encoding("spent", Spent, 4)
 
 
 class Records(Generic[T]):

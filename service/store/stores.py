@@ -59,7 +59,7 @@ class Stores:
         self.authorizations = Records(prefix, "az", Authorization, 5)  # its last token expires
         self.codes = used_once(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
         self.access_tokens = Records(prefix, "at", dict[str, object])  # its lifetime ends
-        self.refresh_tokens = used_once(Records(prefix, "rt", RefreshToken, 3))  # its end
+        self.refresh_tokens = used_once(Records(prefix, "rt", RefreshToken, 4))  # its end
         self.revoked = Records(prefix, "rv", bool)  # the JWT with that jti expires
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from service.clock import clock
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
@@ -183,7 +184,8 @@ class TokenIssuer:
                 authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims
             )
         ttl, writes = _writes(access, refresh)
-        writes = (*prolong(stores, authorization, ttl=ttl), *writes)
+        if refresh is None or refresh.authorization_until < clock() + ttl:
+            writes = (*prolong(stores, authorization, ttl=ttl), *writes)
         if single_use is not None:
             writes = (single_use.swap, *writes)
         once = single_use is not None or grant.refresh_token is not None

@@ -78,6 +78,8 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until it expires, unless it is used."""
     ends_at: int
     """The end of its family, whatever is used."""
+    authorization_until: int = 0
+    """Until then the authorization was in the store before, without another write."""
     write: Command
 
 
@@ -88,16 +90,18 @@ def begin_family(
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
         return None
     handle = _token_of_family(authorization, random_bytes(_RANDOM))
+    ends_at = _end_of_family(authorization, client)
+    ttl = _lifetime(client, ends_at)
     record = RefreshToken(
         seed=random_text(32),
-        ends_at=_end_of_family(authorization, client),
+        ends_at=ends_at,
         sealed_claims=_seal_claims(user_claims, handle),
         # A confidential client has to authenticate anyway, and may change its key.
         cnf=authorization.cnf if client.is_public else None,
+        authorization_until=clock() + ttl,
     )
-    ttl = _lifetime(client, record)
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
-    return MintedRefreshToken(handle=handle, lifetime=ttl, ends_at=record.ends_at, write=write)
+    return MintedRefreshToken(handle=handle, lifetime=ttl, ends_at=ends_at, write=write)
 
 
 def _end_of_family(authorization: Authorization, client: Client) -> int:
@@ -115,26 +119,38 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
     """
     text, seed = token.handle.text.encode(), token.record.seed.encode()
     derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
-    following = _token_of_family(token.authorization, derived)
+    following, before = _token_of_family(token.authorization, derived), token.record
+    ttl = _lifetime(client, before.ends_at)
     record = RefreshToken(
         seed=random_text(32),
-        ends_at=token.record.ends_at,
-        sealed_claims=_seal_claims(open_claims(token.record, token.handle), following),
-        cnf=token.record.cnf,
+        ends_at=before.ends_at,
+        sealed_claims=_seal_claims(open_claims(before, token.handle), following),
+        cnf=before.cnf,
+        authorization_until=max(before.authorization_until, clock() + ttl),
     )
-    ttl = _lifetime(client, record)
     # Only where it does not exist yet: it may be in use, or spent already. But a repeat writes it,
     # too: the failure that lost the first answer may have lost the write.
     write = stores.refresh_tokens.put_new(record, following.selector, following.digest, ttl=ttl)
-    return MintedRefreshToken(handle=following, lifetime=ttl, ends_at=record.ends_at, write=write)
+    return MintedRefreshToken(
+        handle=following,
+        lifetime=ttl,
+        ends_at=before.ends_at,
+        authorization_until=before.authorization_until,
+        write=write,
+    )
 
 
 def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
-    ttl = _lifetime(client, token.record)
-    write = stores.refresh_tokens.extend(token.handle.selector, token.handle.digest, ttl=ttl)
-    ends_at = token.record.ends_at
-    return MintedRefreshToken(handle=token.handle, lifetime=ttl, ends_at=ends_at, write=write)
+    handle, record = token.handle, token.record
+    ttl = _lifetime(client, record.ends_at)
+    return MintedRefreshToken(
+        handle=handle,
+        lifetime=ttl,
+        ends_at=record.ends_at,
+        authorization_until=record.authorization_until,
+        write=stores.refresh_tokens.extend(handle.selector, handle.digest, ttl=ttl),
+    )
 
 
 def use_up(stores: Stores, token: ActiveRefreshToken, client: Client) -> SingleUse:
@@ -206,8 +222,8 @@ def _code(family_key: str, random: bytes) -> bytes:
     return blake2b(random, key=family_key.encode(), digest_size=_CODE).digest()
 
 
-def _lifetime(client: Client, record: RefreshToken) -> int:
-    left = record.ends_at - clock()
+def _lifetime(client: Client, ends_at: int) -> int:
+    left = ends_at - clock()
     if client.refresh_token_expiration == "sliding":
         return min(client.sliding_refresh_token_lifetime, left)
     return left

@@ -23,7 +23,7 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
         "    created_at: int\n": '    device: str = "unknown"\n    created_at: int\n',
         "    ends_at: int\n": '    device: str = "unknown"\n    ends_at: int\n',
     },
-    "service/store/records.py": {'Encoding("spent", Spent, 3)': 'Encoding("spent", Spent, 4)'},
+    "service/store/records.py": {'Encoding("spent", Spent, 4)': 'Encoding("spent", Spent, 5)'},
     "service/keys/stored_keys.py": {
         'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'
     },

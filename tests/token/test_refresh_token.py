@@ -200,6 +200,28 @@ async def test_a_sliding_token_lives_while_it_is_used(
     assert (await refresh(service, answer, "sliding")).refusal == (400, "invalid_grant")
 
 
+async def test_the_last_access_token_outlives_its_family(
+    service: RunningService, clock: Clock
+) -> None:
+    answer = await service.user_token("short", SCOPE)
+    for _ in range(2):
+        clock.forward(minutes=29)
+        answer = await refresh(service, answer, "short")
+    clock.forward(minutes=8)
+    assert await service.is_active(answer["access_token"])
+
+
+async def test_a_family_that_slides_no_more_lives_to_its_absolute_end(
+    service: RunningService, config: dict[str, Any], clock: Clock
+) -> None:
+    answer = await service.user_token("sliding", SCOPE)
+    client_in(config, "sliding")["refresh_token_expiration"] = "absolute"
+    reload(service, config)
+    answer = await refresh(service, answer, "sliding")
+    clock.forward(minutes=20)
+    assert (await refresh(service, answer, "sliding")).status == 200
+
+
 @pytest.mark.rfc("7662#2.2")
 async def test_introspection_promises_no_end_that_a_sliding_token_may_not_reach(
     service: RunningService,

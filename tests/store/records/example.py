@@ -57,6 +57,7 @@ _REFRESH_TOKEN = RefreshToken(
     ends_at=NOON + 86400,
     sealed_claims=b"a nonce, and what is sealed",
     cnf=Confirmation("jkt", DIGEST),
+    authorization_until=NOON + 86400,
 )
 
 EXAMPLES: Mapping[str, object] = {
