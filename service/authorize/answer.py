@@ -45,14 +45,7 @@ class Answering:
         stores = self.access_tokens.stores
         authorization = _authorization(interaction, session)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
-        access = None
-        if kind.token:
-            access = await self.access_tokens.mint(
-                authorization,
-                request.client,
-                target=self.access_tokens.targets.find(authorization),
-                user_claims=interaction.user_claims,
-            )
+        access = await self._mint_access_token(interaction, authorization) if kind.token else None
         parameters: dict[str, str] = {"code": code.text} if code else {}
         if access:
             parameters |= {name: _text(value) for name, value in access.describe().items()}
@@ -80,6 +73,15 @@ class Answering:
         )
         self.emit(granted)
         return parameters
+
+    async def _mint_access_token(
+        self, interaction: Interaction, authorization: Authorization
+    ) -> MintedToken:
+        target = self.access_tokens.targets.find(authorization)
+        claims, client = interaction.user_claims, interaction.request.client
+        return await self.access_tokens.mint(
+            authorization, client, target=target, user_claims=claims
+        )
 
     def _keep_code(self, code: Handle, request: AuthorizeRequest, reply_to: ReplyTo) -> Command:
         record = AuthorizationCode(
