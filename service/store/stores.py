@@ -56,14 +56,14 @@ class Stores:
 
         self.kv = kv
         # Under an authorization's id:                              until
-        self.authorizations = Records(prefix, "az", Authorization, 5)  # its last token expires
+        self.authorizations = Records(prefix, "az", Authorization, 4)  # its last token expires
         self.codes = used_once(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
         self.access_tokens = Records(prefix, "at", dict[str, object])  # its lifetime ends
         self.refresh_tokens = used_once(Records(prefix, "rt", RefreshToken, 4))  # its end
         self.revoked = Records(prefix, "rv", bool)  # the JWT with that jti expires
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:
-        self.sessions = Records(prefix, "ss", Session, 5)  # its idle or absolute end
+        self.sessions = Records(prefix, "ss", Session, 4)  # its idle or absolute end
         self.fresh_logins = Records(prefix, "fl", str)  # identity/fresh_logins.py
         self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
         self.session_authorizations = index("sa")  # those that end with the session
