@@ -17,6 +17,9 @@ from service.cli.program import without_unwanted
 from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
 
+NICENESS = 10
+"""Of a process that reads for one that serves already."""
+
 
 def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
     """Fork a process that reads while this one goes on; return what waits for it, and raises ConfigError.
@@ -55,7 +58,8 @@ def read(file: Path, environ: Mapping[str, str]) -> Configuration:
 
 
 def answer(sending: int, file: str) -> None:
-    """Be the process that `read` starts."""
+    """Be the process that `read` starts; requests go first."""
+    os.nice(NICENESS)
     _answer(sending, Path(file), os.environ)
 
 

@@ -16,8 +16,8 @@ from service.observe.event_log import EventLog, FanOut
 from service.observe.metrics import Metrics
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp, TimedHttp
-from service.store.keyvalue import open_store
 from service.store.memory import StoreMemory
+from service.store.opening import open_store
 from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
 from service.store.tracking import Tracking

@@ -1,4 +1,4 @@
-"""Reads and writes Redis, each call in one round trip; the only file that knows the engine."""
+"""Reads and writes Redis, each call in one round trip."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import msgspec
 import structlog
@@ -15,14 +15,13 @@ from service.model.events import Emit
 from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
-from service.store.engine.connection import open_engine
-from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked
 from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
 
-log = structlog.stdlib.get_logger(__name__)
+if TYPE_CHECKING:
+    from service.store.engine.engine import Engine, Line  # which imports redis-py
 
-_NOT_ASKED = NotAsked.__name__
+log = structlog.stdlib.get_logger(__name__)
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -44,25 +43,6 @@ class StoreUnavailable(TemporarilyUnavailable):
     """Redis did not answer in time, or refused; this never counts as an empty answer."""
 
 
-def open_store(
-    url: str,
-    *,
-    timeout: float,
-    wait_for_replicas: int = 0,
-    tracking: Tracking | None = None,
-    timed: Emit = ignore_timing,
-) -> KeyValue:
-    """Return the store behind a URL; it connects when it is first used.
-
-    One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
-    keeps what is read to be tracked; `timed` receives the duration of each round trip.
-    """
-    engine = open_engine(
-        url, timeout=timeout, wait_for_replicas=wait_for_replicas, tracking=tracking
-    )
-    return KeyValue(engine, timeout=timeout, tracking=tracking, timed=timed)
-
-
 class KeyValue:
     """Redis as this service uses it: each call is one round trip, and a request has limited time for all."""
 
@@ -77,6 +57,7 @@ class KeyValue:
         self.tracking = tracking
         """What was read and is still right, without asking Redis again; None where nothing is tracked."""
         self._engine = engine
+        self._not_asked = engine.not_asked.__name__
         self._line = engine.line
         self._durable = engine.durable
         self._timeout = timeout
@@ -169,7 +150,7 @@ class KeyValue:
         try:
             async for key in self._engine.client.scan_iter(match=pattern, count=1000):
                 yield key.decode()
-        except TROUBLE as error:
+        except self._engine.trouble as error:
             raise self._unavailable() from error
 
     async def ping(self) -> None:
@@ -192,7 +173,7 @@ class KeyValue:
         try:
             async with asyncio.timeout(2 * self._timeout):
                 return await self._engine.read_memory()
-        except TROUBLE:
+        except self._engine.trouble:
             return None
 
     async def close(self) -> None:
@@ -214,7 +195,7 @@ class KeyValue:
                 if isinstance(answer, Exception):
                     raise answer
             trouble = None
-        except TROUBLE as error:
+        except self._engine.trouble as error:
             trouble = type(error).__name__
             raise self._unavailable() from error
         finally:
@@ -222,7 +203,7 @@ class KeyValue:
             self.waiting -= 1
             if allowed is not None:
                 allowed.seconds -= took
-            if trouble != _NOT_ASKED:
+            if trouble != self._not_asked:
                 self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
         return answers

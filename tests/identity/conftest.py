@@ -15,7 +15,8 @@ from service.identity.passwords import FairTurns, Passwords
 from service.identity.refusal_costs import RefusalCosts
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
-from service.store.keyvalue import KeyValue, open_store
+from service.store.keyvalue import KeyValue
+from service.store.opening import open_store
 from service.store.stores import Stores
 from tests.identity.people import Live
 

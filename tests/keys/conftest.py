@@ -14,7 +14,8 @@ from service.keys.keyring import KeyRing
 from service.keys.schedule import RotationPolicy
 from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
-from service.store.keyvalue import KeyValue, open_store
+from service.store.keyvalue import KeyValue
+from service.store.opening import open_store
 from tests.driving.redis_server import accepts_connections
 
 DAY = 86400

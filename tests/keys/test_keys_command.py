@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from service.cli.program import program
 from service.keys.jose import Key
 from service.keys.schedule import LEAD
-from service.store.keyvalue import open_store
+from service.store.opening import open_store
 from tests.keys.conftest import Clock, Fleet
 
 CONFIG = """\

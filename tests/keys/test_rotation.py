@@ -10,7 +10,7 @@ import pytest
 from service.keys.stored_keys import StoredKeys
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
 from service.protocol.errors import TemporarilyUnavailable
-from service.store.keyvalue import open_store
+from service.store.opening import open_store
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet
 
 OTHER_KEY = bytes(32)

@@ -13,7 +13,8 @@ import pytest
 from redis import Redis
 
 from service.store import verbs
-from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.opening import open_store
 from service.store.verbs import Read
 
 pytestmark = pytest.mark.needs("redis-server")

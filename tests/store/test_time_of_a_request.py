@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from service.store.engine.engine import Engine
-from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, open_store, store_time
+from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
+from service.store.opening import open_store
 from service.store.verbs import Command
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from service.store.engine import tracking_link
-from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.opening import open_store
 from service.store.tracking import Kept, Tracking
 from service.store.verbs import Read
 from tests.conftest import redis_running

@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from redis import exceptions
 
@@ -66,6 +66,8 @@ class Engine:
     tracked: Line
     """For reads that are kept until Redis says that they have changed; the same line where nothing is tracked."""
     sentinels: Any = None
+    trouble: ClassVar[tuple[type[Exception], ...]] = TROUBLE
+    not_asked: ClassVar[type[Exception]] = NotAsked
 
     async def read_memory(self) -> tuple[int, int] | None:
         """Return the bytes in use and at most, of the server nearest to its limit; None if no server tells."""

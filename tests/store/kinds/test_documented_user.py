@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from service.store import verbs
-from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.opening import open_store
 from service.store.verbs import Read
 from tests.driving.redis_servers import RedisCluster, cluster
 from tests.store.kinds.documented import acl_rules

@@ -10,7 +10,8 @@ import pytest
 from service.clock import clock
 from service.model.authorization import Spent
 from service.store import verbs
-from service.store.keyvalue import KeyValue, open_store
+from service.store.keyvalue import KeyValue
+from service.store.opening import open_store
 from service.store.records import Index, Queue, Records, used_once, was_won
 from service.store.verbs import Command, Read
 from tests.driving.redis_servers import RedisCluster

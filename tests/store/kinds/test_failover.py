@@ -12,7 +12,7 @@ import pytest
 from redis.crc import key_slot
 
 from service.store.engine import clustered
-from service.store.keyvalue import open_store
+from service.store.opening import open_store
 from service.store.verbs import Read
 from tests.ciba.consumption import (
     NOTIFICATION_TOKEN,

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from service.store import verbs
-from service.store.keyvalue import KeyValue, open_store
+from service.store.keyvalue import KeyValue
+from service.store.opening import open_store
 from service.store.verbs import Read
 from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from service.store.engine import clustered
-from service.store.keyvalue import StoreUnavailable, open_store
+from service.store.keyvalue import StoreUnavailable
+from service.store.opening import open_store
 from service.store.verbs import Read
 from tests.driving.redis_servers import cluster, sentinel_set
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from service.store import verbs
-from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.opening import open_store
 from service.store.verbs import Read
 from tests.driving.client_app import ClientApp
 from tests.driving.program import eventually
