@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.cli.program import program, without_unwanted
+from service.cli.importing import without_unwanted
+from service.cli.program import program
 
 with without_unwanted():
     from service.observe.logs import configure_logs

@@ -13,7 +13,7 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen
 from traceback import print_exc
 
-from service.cli.program import without_unwanted
+from service.cli.importing import without_unwanted
 from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
 

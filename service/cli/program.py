@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from importlib import import_module
-from types import ModuleType
-from typing import cast
 
 import click
+
+from service.cli.importing import without_unwanted
 
 COMMANDS = {  # To add one: a function of its name in a file of this folder, and a line here.
     "serve": ("serve", "Run the service."),
@@ -36,8 +32,6 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
 }
 """The file of each command, and what it does, so that help needs to import none of them."""
 
-UNWANTED = ("greenlet", "opentelemetry", "rich")
-
 
 class Commands(click.Group):
     """Imports a command only when it is run, so that no command waits for the imports of another one."""
@@ -61,27 +55,6 @@ class Commands(click.Group):
             module = import_module(f"service.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
-
-
-@contextmanager
-def without_unwanted() -> Generator[None]:
-    """Hide packages that libraries import only because they are installed, and pause the garbage collector.
-
-    structlog imports rich and greenlet, redis-py imports OpenTelemetry: 7 MiB of every process where
-    the tools for development are installed. The collector would take an eighth of the time of the imports.
-    """
-    modules = cast("dict[str, ModuleType | None]", sys.modules)
-    hidden = [name for name in UNWANTED if name not in modules]
-    modules.update(dict.fromkeys(hidden))
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
-        for name in hidden:
-            del modules[name]
 
 
 program = click.version_option(package_name="token-service", message="token-service %(version)s")(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from service.cli import apart, settings
-from service.cli.program import without_unwanted
+from service.cli.importing import without_unwanted
 from service.cli.settings import environment_option, shown_as_refused
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
-from service.cli.program import without_unwanted
+from service.cli.importing import without_unwanted
 
 with without_unwanted():
     import_module("service.__main__")

@@ -1,0 +1,56 @@
+"""Keeps libraries from doing at their import what nothing here needs, or needs then."""
+
+from __future__ import annotations
+
+import gc
+import ssl
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, cast
+
+UNWANTED = ("greenlet", "opentelemetry", "rich")
+
+
+@contextmanager
+def without_unwanted() -> Generator[None]:
+    """Hide packages that libraries import only because they are installed, and pause the garbage collector.
+
+    structlog imports rich and greenlet, redis-py imports OpenTelemetry: 7 MiB of every process where
+    the tools for development are installed. The collector would take an eighth of the time of the imports.
+    aiohttp loads the authorities that the system trusts for a context that this service does not use.
+    """
+    modules = cast("dict[str, ModuleType | None]", sys.modules)
+    hidden = [name for name in UNWANTED if name not in modules]
+    modules.update(dict.fromkeys(hidden))
+    collects, load = gc.isenabled(), ssl.SSLContext.load_default_certs
+    gc.disable()
+    ssl.SSLContext.load_default_certs = _load_later  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        ssl.SSLContext.load_default_certs = load  # type: ignore[method-assign]
+        if collects:
+            gc.enable()
+        for name in hidden:
+            del modules[name]
+
+
+class _LateContext(ssl.SSLContext):
+    """Loads the authorities that the system trusts with its first connection: 40 ms, and 1 MiB."""
+
+    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
+        return self._loaded().wrap_bio(*args, **options)
+
+    def wrap_socket(self, *args: Any, **options: Any) -> ssl.SSLSocket:
+        return self._loaded().wrap_socket(*args, **options)
+
+    def _loaded(self) -> ssl.SSLContext:
+        self.__class__ = ssl.SSLContext  # type: ignore[assignment]
+        self.load_default_certs()
+        return self
+
+
+def _load_later(context: ssl.SSLContext, _: ssl.Purpose = ssl.Purpose.SERVER_AUTH) -> None:
+    context.__class__ = _LateContext
