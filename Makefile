@@ -35,6 +35,10 @@ tools: ## the programs that tests need, installed or built where they are missin
 test: .venv/developing tools ## all tests, on the embedded store and on a real Redis, and in a real browser
 	$(PYTEST)
 
+.PHONY: test-elsewhere
+test-elsewhere: .venv/developing tools ## the tests of the store, or TESTS=…, on PYTHON=python3.13 or SERVER=/usr/bin/valkey-server
+	PYTHON=$(PYTHON) SERVER=$(SERVER) TESTS="$(TESTS)" scripts/test-elsewhere
+
 .PHONY: interop
 interop: .venv/developing tools ## the real clients in other languages, against a running service
 	$(BIN)/python -m tests.interop $(CLIENTS)

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from service.protocol.base64url import base64url
+from tests.driving.certificate import FOR_AUTHORITIES
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 DAY = timedelta(days=1)
@@ -91,8 +92,9 @@ class Certified:
         key: PrivateKey | None = None,
         since: timedelta = -DAY,
         until: timedelta = 30 * DAY,
+        names_keys: bool = True,
     ) -> Certified:
-        """A certificate that this one has signed."""
+        """A certificate that this one has signed; it can lack the extensions that name keys (RFC 5280 §4.2.1.1, §4.2.1.2)."""
         chain = () if self.certificate.issuer == self.certificate.subject else self.chain_below
         return _sign(
             subject,
@@ -103,6 +105,7 @@ class Certified:
             since=since,
             until=until,
             chain=chain,
+            names_keys=names_keys,
         )
 
     def authority(
@@ -112,8 +115,10 @@ class Certified:
         length: int | None = None,
         ca: bool = True,
     ) -> Certified:
-        """An authority below this one."""
+        """An authority below this one; its key's use is the usual one unless it is given."""
         constraints = x509.BasicConstraints(ca=ca, path_length=length if ca else None)
+        if ca and not any(isinstance(each, x509.KeyUsage) for each in critical):
+            critical = (FOR_AUTHORITIES, *critical)
         return self.issue(subject, extensions=(), critical=(constraints, *critical))
 
     @property
@@ -125,7 +130,7 @@ class Certified:
 def root(subject: str = "CN=root", *, key: PrivateKey | None = None) -> Certified:
     """An authority that has signed itself."""
     constraints = x509.BasicConstraints(ca=True, path_length=None)
-    return _sign(subject, None, key=key, critical=(constraints,))
+    return _sign(subject, None, key=key, critical=(constraints, FOR_AUTHORITIES))
 
 
 def self_signed(
@@ -154,6 +159,7 @@ def _sign(
     since: timedelta = -DAY,
     until: timedelta = 30 * DAY,
     chain: tuple[x509.Certificate, ...] = (),
+    names_keys: bool = True,
 ) -> Certified:
     key, name = (
         key or ec.generate_private_key(ec.SECP256R1()),
@@ -168,8 +174,18 @@ def _sign(
         now + since,
         now + until,
     )
+    if names_keys:
+        extensions = (*_key_identifiers(key, issuer.key if issuer else key), *extensions)
     for is_critical, those in ((False, extensions), (True, critical)):
         for each in those:
             builder = builder.add_extension(each, critical=is_critical)
     signed = builder.sign(issuer.key if issuer else key, hashes.SHA256())
     return Certified(signed, key, chain)
+
+
+def _key_identifiers(key: PrivateKey, issuer: PrivateKey) -> tuple[x509.ExtensionType, ...]:
+    """What Python demands from 3.13 on."""
+    return (
+        x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key()),
+    )

@@ -11,6 +11,19 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+FOR_AUTHORITIES = x509.KeyUsage(
+    digital_signature=True,
+    key_cert_sign=True,
+    crl_sign=True,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+"""The use that the certificate of an authority has to name (RFC 5280 §4.2.1.3); Python demands it from 3.13 on."""
+
 
 def certified(folder: Path) -> Path:
     """A PEM file with a new certificate for 127.0.0.1 and localhost, and its private key."""
@@ -24,6 +37,8 @@ def certified(folder: Path) -> Path:
         .not_valid_after(now + 365 * day)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(FOR_AUTHORITIES, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
     file = folder / "loopback.pem"

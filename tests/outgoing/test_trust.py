@@ -113,7 +113,9 @@ async def test_an_authority_without_every_extension_is_trusted_for_a_workload_is
     authority, pem = root(), tmp_path / "ca.pem"
     pem.write_text(authority.pem)
     names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    shown = authority.issue("CN=cluster", extensions=[names]).write(tmp_path / "cluster.pem")
+    shown = authority.issue("CN=cluster", extensions=[names], names_keys=False).write(
+        tmp_path / "cluster.pem"
+    )
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     own.load_cert_chain(shown)
     monkeypatch.setattr(ssl, "create_default_context", as_python_3_13)
