@@ -28,7 +28,7 @@ class Running:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process and its children that live."""
+        """User and system time of the process and its children, those that have ended included."""
         return sum(_cpu_seconds(pid) for pid in self._family())
 
     @property
@@ -91,7 +91,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], patience: float) -> N
 
 def _cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def _rolled_up(pid: int, name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -14,7 +15,7 @@ from subprocess import DEVNULL, Popen
 from traceback import print_exc
 
 from service.cli.importing import without_unwanted
-from service.config.configuration import Configuration
+from service.config.configuration import Configuration, collector_paused
 from service.config.problem import ConfigError, Problem
 
 NICENESS = 10
@@ -66,6 +67,7 @@ def answer(sending: int, file: str) -> None:
 def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
     """Write the configuration, or the ConfigError, and end this process."""
     try:
+        gc.disable()  # nothing is worth collecting in a process that ends
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         with without_unwanted():
@@ -85,6 +87,7 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
         os._exit(0)
 
 
+@collector_paused()
 def _receive(receiving: int, file: Path) -> Configuration:
     try:
         with open(receiving, "rb") as stream:
