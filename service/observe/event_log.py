@@ -7,7 +7,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Mapping
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from datetime import UTC, datetime
 from http import HTTPStatus
 from threading import get_ident
@@ -53,79 +53,30 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class FanOut:
-    """An `Emit` that calls all listeners at the end of the event loop's turn, so that they find their code in the CPU's cache.
+    """An `Emit` that calls all listeners, in the thread of the event loop.
 
     A listener that fails is logged, and affects neither the other listeners nor the request.
     """
 
     def __init__(self, *listeners: events.Emit) -> None:
         self._listeners = listeners
-        self._waiting: list[tuple[Context, object]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: int | None = None
 
     def __call__(self, event: object) -> None:
-        """Call the listeners before the loop waits again; immediately if no loop runs."""
-        context = copy_context()
-        # Asking for the running loop is a system call.
-        if self._waiting and get_ident() == self._thread and self._loop and self._loop.is_running():
-            self._waiting.append((context, event))
-            return
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._emit_from_thread(context, event)
-            return
-        self._loop, self._thread = loop, get_ident()
-        self._waiting.append((context, event))
-        if len(self._waiting) == 1:
-            loop.call_soon(self.flush)
-
-    def _emit_from_thread(self, context: Context, event: object) -> None:
-        """Call the listeners in the loop's thread, which alone may touch what waits."""
-        if self._loop is not None and self._loop.is_running():
-            self._loop.call_soon_threadsafe(self._tell, event, context=context)
-        else:
-            self.flush()
-            context.run(self._tell, event)
-
-    def flush(self) -> None:
-        """Call the listeners for each waiting event, in the context of its request and span."""
-        waiting, self._waiting = self._waiting, []
-        for context, event in waiting:
-            context.run(self._tell, event)
-
-    def _tell(self, event: object) -> None:
+        """Call the listeners; soon if another thread than the loop's asks for it, which alone may touch what they keep."""
+        if get_ident() != self._thread:  # asking for the running loop is a system call
+            try:
+                self._loop, self._thread = asyncio.get_running_loop(), get_ident()
+            except RuntimeError:
+                if self._loop is not None and self._loop.is_running():
+                    self._loop.call_soon_threadsafe(self, event, context=copy_context())
+                    return
         for listener in self._listeners:
             try:
                 listener(event)
             except Exception:
                 log.exception("a listener failed", event_kind=type(event).__name__)
-
-
-class Lines:
-    """Writes the lines of one turn of the event loop to standard error together.
-
-    A write is a system call, and costs more than making the line.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: list[str] = []
-
-    def __call__(self, line: str) -> None:
-        """Write the line before the loop waits again; immediately if no loop runs."""
-        self._waiting.append(line)
-        if len(self._waiting) > 1:
-            return
-        try:
-            asyncio.get_running_loop().call_soon(self.flush)
-        except RuntimeError:
-            self.flush()
-
-    def flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        sys.stderr.write("".join(waiting))
-        sys.stderr.flush()
 
 
 class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -140,44 +91,79 @@ class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
     client_key: Mapping[str, str] | None = None
 
 
-class EventLog:
-    """Writes every event as JSON, which keeps a line one line, whatever is in it."""
+def _write_to_standard_error(lines: str) -> None:
+    sys.stderr.write(lines)
+    sys.stderr.flush()
 
-    def __init__(self, write: Callable[[str], object] | None = None) -> None:
-        """Take the function that writes a line; standard error by default."""
-        self._write = write or Lines()
+
+class EventLog:
+    """Writes every event as JSON, which keeps a line one line, whatever is in it.
+
+    The lines of one turn of the event loop are made and written together: a write is a system call, and the code that
+    makes lines is in the CPU's cache after the first.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], object] = _write_to_standard_error,
+        render: Callable[[bytes], str] = bytes.decode,
+    ) -> None:
+        """Take the function that writes lines, and the one that makes a line of an event's JSON."""
+        self._write = write
+        self._render = render
         self._kinds: dict[type[object], tuple[str, str]] = {}
+        self._waiting: list[tuple[_Head, object]] = []
 
     @classmethod
     def on_standard_error(cls, environ: Mapping[str, str]) -> EventLog:
         """Return a log of JSON, or of readable lines where the environment or a terminal wants them."""
         if not wants_text(environ):
             return cls()
-        write, render = Lines(), text_renderer(environ)
-        return cls(lambda line: write(f"{render(None, '', orjson.loads(line))!s}\n"))
+        render = text_renderer(environ)
+        return cls(render=lambda line: f"{render(None, '', orjson.loads(line))!s}\n")
 
     def __call__(self, event: object) -> None:
-        """Write one event; successful requests and introspections only at level debug."""
+        """Write one event soon; successful requests and introspections only at level debug."""
         if isinstance(event, RequestAnswered):
             level = "debug" if event.status < _ERROR else "info"
             if event.status >= _SERVER_ERROR:
                 level = "warning"
             if _requests.isEnabledFor(_NUMBERS[level]):
-                self._write(_line(event, level, "request_answered", logger="requests"))
+                self._note(event, level, "request_answered", logger="requests")
         elif not isinstance(event, FREQUENT) or _audit.isEnabledFor(logging.DEBUG):
             kind = type(event)
             known = self._kinds.get(kind) or self._kinds.setdefault(kind, _level_and_name(kind))
-            self._write(_line(event, *known, logger="audit"))
+            self._note(event, *known, logger="audit")
+
+    def _note(self, event: object, level: str, name: str, *, logger: str) -> None:
+        """Write the line before the loop waits again; immediately if no loop runs."""
+        request_id, trace_id = request_context.current_request_id.get(), request_context.trace_id()
+        client_key = request_context.current_client_key.get()
+        head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id, client_key)
+        self._waiting.append((head, event))
+        if len(self._waiting) == 1:
+            try:
+                asyncio.get_running_loop().call_soon(self.flush)
+            except RuntimeError:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what waits; an event that is no JSON is named in place of its line."""
+        waiting, self._waiting = self._waiting, []
+        lines: list[str] = []
+        for head, event in waiting:
+            try:
+                lines.append(self._render(_line(head, event)))
+            except Exception:
+                log.exception("an event cannot be written", event_kind=type(event).__name__)
+        self._write("".join(lines))
 
 
-def _line(event: object, level: str, name: str, *, logger: str) -> str:
-    request_id, trace_id = request_context.current_request_id.get(), request_context.trace_id()
-    client_key = request_context.current_client_key.get()
-    head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id, client_key)
+def _line(head: _Head, event: object) -> bytes:
     begun, members = _encode(head), _encode(event)
     # Two objects made one: this takes half as long as a dictionary of both.
     rest = b"," + members[1:] if members.startswith(_HAS_MEMBERS) else b"}"
-    return (begun[:-1] + rest + b"\n").decode()
+    return begun[:-1] + rest + b"\n"
 
 
 def _level_and_name(kind: type[object]) -> tuple[str, str]:
