@@ -9,7 +9,15 @@ from service.client_auth import ClientAuthentication
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
 from service.http.credentials import CredentialReader
-from service.http.endpoint import Answer, Direct, Message, Route, json_answer, jwt_fields
+from service.http.endpoint import (
+    Answer,
+    Direct,
+    Message,
+    Route,
+    WholeRequest,
+    json_answer,
+    jwt_fields,
+)
 from service.http.parameters import JSON, form_params
 from service.http.remembered_answers import RememberedAnswers, key_of
 from service.keys.jwe import DEFAULT_ENC
@@ -54,7 +62,8 @@ class IntrospectionEndpoint:
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.introspect),)
+        at_once = None if self.remembered is None else self.repeat
+        return (Direct("POST", PATH, self.introspect, at_once=at_once),)
 
     def metadata(self) -> Mapping[str, object]:
         return {
@@ -63,15 +72,16 @@ class IntrospectionEndpoint:
             **self.algorithms.response_metadata("introspection"),
         }
 
-    async def introspect(self, request: Message) -> Answer:
-        key = None if self.remembered is None else key_of(request)
-        known = None if self.remembered is None or key is None else self.remembered.find(key)
-        if known is not None:
-            self.emit(known.event)
-            return Answer(known.fields, known.body)
-        return await self._introspect(request, key)
+    def repeat(self, request: WholeRequest) -> Answer | None:
+        """Return the answer to the same request before, if it still is right."""
+        key = key_of(request)
+        known = None if self.remembered is None else self.remembered.find(key)
+        if known is None:
+            return None
+        self.emit(known.event)
+        return Answer(known.fields, known.body)
 
-    async def _introspect(self, request: Message, key: bytes | None) -> Answer:
+    async def introspect(self, request: Message) -> Answer:
         params = await form_params(request)
         try:
             caller = await self.client_auth.authenticate_caller(
@@ -87,17 +97,19 @@ class IntrospectionEndpoint:
         if not _wants_jwt(request, caller):
             content = json_answer(answer)
             # What proves a workload expires.
-            if key is not None and answer is not INACTIVE and "client_assertion" not in params:
-                self._remember(key, content, found, caller)
+            if answer is not INACTIVE and "client_assertion" not in params:
+                self._remember(request, content, found, caller)
             return content
         jwt = await self._sign(answer, caller)
         return Answer(_SIGNED, (await self._encrypt(jwt, caller)).encode())
 
     def _remember(
-        self, key: bytes, answer: Answer, token: ActiveToken | None, caller: Caller
+        self, request: Message, answer: Answer, token: ActiveToken | None, caller: Caller
     ) -> None:
-        if self.remembered is not None and token is not None and not isinstance(caller, Client):
-            self.remembered.remember(key, answer, token, caller)
+        if self.remembered is None or token is None or isinstance(caller, Client):
+            return
+        if isinstance(request, WholeRequest):
+            self.remembered.remember(key_of(request), answer, token, caller)
 
     async def _sign(self, answer: Mapping[str, object], caller: Caller) -> str:
         """Return the answer as a JWT for this caller (RFC 9701 §5)."""

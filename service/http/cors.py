@@ -6,12 +6,15 @@ from collections.abc import Iterable, MutableMapping
 from contextlib import suppress
 
 from aiohttp import web
+from multidict import istr
 
 from service.clients.origins import RegisteredOrigins
 from service.http.endpoint import Direct, Message, ScriptAccess
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of
 from service.store.keyvalue import StoreUnavailable
+
+_ORIGIN = istr("Origin")
 
 
 class Cors:
@@ -64,7 +67,7 @@ class Cors:
             headers["Access-Control-Allow-Origin"] = "*"
             return None
         headers["Vary"] = "Origin"
-        origin = request.headers.get("Origin")
+        origin = request.headers.get(_ORIGIN)
         if origin is not None and origin in self._configured_origins():
             _allow(origin, access, headers)
             return None
@@ -82,7 +85,7 @@ class Cors:
 
     def _place(self, path: str) -> str:
         """Return the path of the route that may have those below it, too."""
-        if path in self._access:
+        if path in self._access or not self._below:
             return path
         return next((each for each in self._below if path.startswith(each)), path)
 

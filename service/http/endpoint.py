@@ -23,6 +23,8 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Behind the question mark, as it was sent."""
     peer_certificates: tuple[bytes, ...] = ()
     """The client's certificates of the TLS handshake, as DER, its own first."""
+    of_head: dict[str, bytes] = {}
+    """What was found out about the head; the requests of a connection that have the same one share it."""
 
 
 Message = web.Request | WholeRequest
@@ -124,6 +126,8 @@ class Direct(NamedTuple):
     scripts: ScriptAccess | None = None
     below: bool = False
     """Whether it is the route of every path that begins with this one."""
+    at_once: Callable[[WholeRequest], Answer | None] | None = None
+    """Returns the handler's answer where nothing has to be waited for; never for scripts of other origins."""
 
     def for_aiohttp(self) -> web.RouteDef:
         async def handle(request: web.Request) -> web.Response:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import structlog
 from aiohttp import HttpVersion11, web
+from multidict import istr
 
 from service.http.admission import reason_to_refuse
 from service.http.cors import Cors
@@ -44,7 +45,7 @@ COMMANDS = 2
 
 MICRO = 1_000_000
 
-REQUEST_ID = "X-Request-ID"
+REQUEST_ID = istr("X-Request-ID")
 
 UNROUTED = "other"
 """The endpoint of a request that met no route, because the caller may have made up its path."""
@@ -123,6 +124,17 @@ class Gate:
             return answering
         return _trace(self.span(request.method, request.headers), answering)
 
+    def answer_at_once(self, request: WholeRequest, route: Direct) -> Answer | None:
+        """Answer a request of the fast lane that waits for nothing, without a task; None for any other."""
+        if route.at_once is None or self.span is not None:
+            return None
+        started, request_id = perf_counter(), self._begin(request)
+        answer = route.at_once(request)
+        if answer is not None:
+            self._finish(request, answer.headers, request_id, request.path)
+            self._emit(request, route.path, answer.status, started)
+        return answer
+
     async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
         path = request.rel_url.raw_path
         handler: Callable[[web.Request], Awaitable[Answered]] = route
@@ -149,16 +161,7 @@ class Gate:
         *,
         endpoint: str | None,
     ) -> A | Answer:
-        started = perf_counter()
-        given_id = request.headers.get(REQUEST_ID)
-        request_id = (
-            given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
-        )
-        current_request_id.set(request_id)
-        if current_client_key.get() is not None:  # of the request before on this connection
-            current_client_key.set(None)
-        if self.caller is not None:
-            current_caller.set(partial(self.caller.find, request))
+        started, request_id = perf_counter(), self._begin(request)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
             answered: A | Answer = await handler(request)
@@ -169,22 +172,42 @@ class Gate:
         except Exception:
             log.exception("unforeseen error")
             answered = _error_answer(ServerError("something unforeseen happened"))
-        headers = answered.headers
+        undecided = self._finish(request, answered.headers, request_id, path)
+        if undecided is not None:
+            await self.cors.add_registered(path, undecided, answered.headers)
+        endpoint = endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED)
+        self._emit(request, endpoint, answered.status, started)
+        return answered
+
+    def _begin(self, request: Message) -> str:
+        """Give the request its id, the caller's own if there is one, and its place in logs and limits."""
+        given_id = request.headers.get(REQUEST_ID)
+        request_id = (
+            given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
+        )
+        current_request_id.set(request_id)
+        if current_client_key.get() is not None:  # of the request before on this connection
+            current_client_key.set(None)
+        if self.caller is not None:
+            current_caller.set(partial(self.caller.find, request))
+        return request_id
+
+    def _finish(
+        self, request: Message, headers: MutableMapping[str, str], request_id: str, path: str
+    ) -> str | None:
+        """Add the header fields of every answer; return the origin that is yet to be decided on."""
         headers[REQUEST_ID] = request_id
         if self.draining.is_set():
             headers["Connection"] = "close"  # the next request goes to another replica
-        undecided = self.cors.add_headers(path, request, headers)
-        if undecided is not None:
-            await self.cors.add_registered(path, undecided, headers)
+        return self.cors.add_headers(path, request, headers)
+
+    def _emit(self, request: Message, endpoint: str, status: int, started: float) -> None:
+        seconds = int((perf_counter() - started) * MICRO) / MICRO
         self.emit(
             RequestAnswered(
-                method=request.method,
-                endpoint=endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED),
-                status=answered.status,
-                seconds=int((perf_counter() - started) * MICRO) / MICRO,
+                method=request.method, endpoint=endpoint, status=status, seconds=seconds
             )
         )
-        return answered
 
 
 def _error_answer(error: OAuthError) -> Answer:

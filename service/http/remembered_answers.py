@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
+
+import msgspec
 
 from service.caching import BoundedCache
 from service.clock import clock
-from service.http.endpoint import Answer, Fields, Message, WholeRequest
+from service.http.endpoint import Answer, Fields, WholeRequest
 from service.keys.keyring import KeyRing
 from service.model.api_events import TokenIntrospected
 from service.model.registry import Api, LiveRegistry, Registry
 from service.store.tracking import Kept, Tracking
 from service.tokens.active import ActiveToken
 
+_READ_HEADERS = ("Authorization", "Accept", "Content-Type", "Content-Encoding")
+_READ = "what introspection reads of it"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True, gc=False):  # as `Kept`
     """An answer, and all that it was made of."""
 
     fields: Fields
@@ -84,11 +87,11 @@ class RememberedAnswers:
         )
 
 
-def key_of(request: Message) -> bytes | None:
-    """Return a hash of all that the answer depends on; None for a request whose body has not arrived yet."""
-    if not isinstance(request, WholeRequest):
-        return None
-    headers = request.headers
-    read = [*headers.getall("Authorization", ()), "", *headers.getall("Accept", ()), ""]
-    text = "\n".join([*read, *headers.getall("Content-Type", ())])
-    return blake2b(text.encode(errors="surrogateescape") + b"\n\n" + request.body).digest()
+def key_of(request: WholeRequest) -> bytes:
+    """Return a hash of all that the answer depends on."""
+    read = request.of_head.get(_READ)
+    if read is None:
+        found = [",".join(request.headers.getall(name, ())) for name in _READ_HEADERS]
+        read = blake2b("\n".join(found).encode(errors="surrogateescape")).digest()
+        request.of_head[_READ] = read
+    return blake2b(read + request.body).digest()

@@ -35,6 +35,8 @@ class Lane:
 
     served: DirectRoutes
     """All that is served here."""
+    at_once: Callable[[WholeRequest, Direct], Answer | None]
+    """Answers what needs no waiting; None for all else."""
     answer: Callable[[WholeRequest, Direct], Awaitable[Answer]]
     always: str
     """The header fields of every answer, as they go over the wire."""
@@ -154,6 +156,10 @@ class LaneConnection(asyncio.Protocol):
         if request is None or route is None:
             self._hand_over(data)
             return
+        answer = self._lane.at_once(request, route)
+        if answer is not None:
+            self._send(answer)
+            return
         # A name that is given costs less than one that asyncio makes up.
         answering = self._answer(request, route)
         self.answering = asyncio.Task(answering, loop=self._loop, name=route.path)
@@ -188,14 +194,17 @@ class LaneConnection(asyncio.Protocol):
             self._transport.abort()
 
     async def _answer(self, request: WholeRequest, route: Direct) -> None:
+        answer = await self._lane.answer(request, route)
+        self.answering = None
+        self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
         try:
-            answer = await self._lane.answer(request, route)
             written = self._serialize(answer)
         except Exception:
             log.exception("an answer could not be written")
             self.abort()
             return
-        self.answering = None
         transport = self._transport
         if transport is None or transport.is_closing():
             return

@@ -6,18 +6,19 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
+import msgspec
+
 _UNKNOWN = object()
 
 
-class Kept:
+class Kept(
+    msgspec.Struct, gc=False
+):  # there are many, and nothing that they hold leads back to them
     """The value of one key, or the place for it while Redis is asked."""
 
-    __slots__ = ("is_current", "value")
-
-    def __init__(self) -> None:
-        self.value: Any = _UNKNOWN
-        self.is_current = True
-        """False from the moment at which Redis has said that the key has changed."""
+    value: Any = _UNKNOWN
+    is_current: bool = True
+    """False from the moment at which Redis has said that the key has changed."""
 
     @property
     def is_known(self) -> bool:

@@ -69,6 +69,35 @@ async def test_another_caller_gets_its_own(service: RunningService, token: str) 
     assert (await service.post("/connect/introspect", token=token)).status == 401
 
 
+@pytest.mark.rfc("9110#15.5.16")
+async def test_a_body_with_a_content_coding_is_refused_all_the_same(
+    service: RunningService, token: str
+) -> None:
+    refused = await service.post(
+        "/connect/introspect", auth="api1", headers={"Content-Encoding": "br"}, token=token
+    )
+    assert refused.status == 415
+
+
+async def test_it_has_the_id_of_its_own_request(service: RunningService, token: str) -> None:
+    for name in ("one", "two"):
+        answer = await service.post(
+            "/connect/introspect", auth="api1", headers={"X-Request-ID": name}, token=token
+        )
+        assert (answer.json["active"], answer.headers["X-Request-ID"]) == (True, name)
+
+
+async def test_it_is_counted_as_any_other(service: RunningService, token: str) -> None:
+    async def counted() -> list[str]:
+        text = service.parts.shared.metrics.render().decode()
+        names = ('requests_total{endpoint="/connect/introspect"', 'introspections_total{active="t')
+        return [line.split()[-1] for line in text.splitlines() if any(one in line for one in names)]
+
+    before = await counted()
+    await service.introspect(token)
+    assert [float(one) for one in await counted()] == [float(one) + 1 for one in before]
+
+
 async def test_a_signed_answer_is_made_anew(service: RunningService, token: str) -> None:
     signed = await service.post(
         "/connect/introspect",
