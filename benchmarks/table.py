@@ -78,8 +78,19 @@ class Table:
         return [self._row(work) for work in self.works]
 
     def missed(self) -> list[str]:
-        """The works whose ratio to the floor is below its bar by more than the noise."""
-        return [row.work for row in self.rows() if row.to_floor.missed]
+        """The works whose ratio to the floor, or to another work, is below its bar by more than the noise."""
+        to_floor = [row.work for row in self.rows() if row.to_floor.missed]
+        return to_floor + [name for name, ratio in self.beside().items() if ratio.missed]
+
+    def beside(self) -> dict[str, Ratio]:
+        """How works of the service compare with others of it."""
+        found: dict[str, Ratio] = {}
+        for work in self.works:
+            other, bar = work.beside or ("", 0.0)
+            if (other, SERVICE) in self.measured:
+                ours, theirs = self.measured[work.name, SERVICE], self.measured[other, SERVICE]
+                found[f"{work.name}, compared with: {other}"] = _ratio(ours, theirs, bar)
+        return found
 
     def as_json(self) -> dict[str, object]:
         """The rows for other programs."""
@@ -95,7 +106,8 @@ class Table:
         )
         memory = ", ".join(f"{name} {mib:.0f} MiB" for name, mib in self.mib.items())
         foot = f"{self.rounds} rounds in turns, medians; memory: {memory}"
-        return "\n".join([head, *map(_line, self.rows()), foot])
+        beside = [f"{name:96} {ratio}" for name, ratio in self.beside().items()]
+        return "\n".join([head, *map(_line, self.rows()), *beside, foot])
 
     def _row(self, work: Work) -> Row:
         by_server = {

@@ -44,6 +44,8 @@ class Work:
     """The ratio to the floor that has to be reached."""
     at_least_of_peer: float | None = None
     """The ratio to node-oidc-provider; None where it does not support the work."""
+    beside: tuple[str, float] | None = None
+    """Another work, and the part of its requests per CPU-second that has to be reached."""
     round_trips: int
     """To Redis for each request, at the most."""
     once: bool = False
@@ -63,10 +65,7 @@ async def introspect_jwt(parts: Parts, _: Path, __: int) -> Requests:
 
 
 async def gateway_check(parts: Parts, _: Path, __: int) -> Requests:
-    """A trusted proxy asks whether a request with a reference token of a user may pass.
-
-    It has to serve at least 0.8 of the requests per CPU-second that introspection does.
-    """
+    """A trusted proxy asks whether a request with a reference token of a user may pass."""
     token = await user_token(parts, "web")
     path = "/connect/check/api1?scope=api1"
     return Requests(path=path, authorization=f"Bearer {token}")
@@ -228,6 +227,7 @@ WORKS: tuple[Work, ...] = (
         floor="gateway-check",
         round_trips=1,
         at_least=0.55,
+        beside=("introspect a reference token", 0.80),
     ),
     Work(
         name="client_credentials, reference token",

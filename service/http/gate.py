@@ -175,8 +175,8 @@ class Gate:
         undecided = self._finish(request, answered.headers, request_id, path)
         if undecided is not None:
             await self.cors.add_registered(path, undecided, answered.headers)
-        endpoint = endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED)
-        self._emit(request, endpoint, answered.status, started)
+        named: str = endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED)
+        self._emit(request, named, answered.status, started)
         return answered
 
     def _begin(self, request: Message) -> str:

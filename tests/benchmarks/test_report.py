@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.load import Sample
+from benchmarks.measured import Measured
 from benchmarks.report import DOCUMENT, STALLS, TIMES, updated
-from benchmarks.table import Ratio
+from benchmarks.round_trips import Asked
+from benchmarks.servers import FLOOR, SERVICE
+from benchmarks.table import Ratio, Table
+from benchmarks.works import WORKS
 from tests.benchmarks.conftest import REPOSITORY
 
 
@@ -66,3 +72,15 @@ def test_a_bar_is_missed_by_more_than_the_noise_only() -> None:
     assert ratio(0.57, noise=0.02).missed
     assert not ratio(0.59, noise=0.02).missed
     assert not ratio(0.61).missed
+
+
+@pytest.mark.parametrize(("requests", "missed"), [(70, True), (90, False)])
+def test_a_work_may_have_to_reach_a_part_of_another_one(requests: int, *, missed: bool) -> None:
+    works = [work for work in WORKS if work.beside or work.floor == "introspect-reference"]
+    table = Table(works=works, rounds=1, asked=defaultdict(Asked))
+    for work in works:
+        served = requests if work.beside else 100
+        sample = Sample(requests=served, seconds=1, failed=0, p50=0, p99=0)
+        for server in (SERVICE, FLOOR):
+            table.add(work, server, Measured(sample, 1))
+    assert bool(table.missed()) is missed
