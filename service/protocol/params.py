@@ -38,7 +38,13 @@ MAX_LENGTH: Mapping[str, int] = {
 
 MAX_PARAMETERS = 200
 
-_URN, _MAX_URN_LENGTH = "urn%3A", 150
+_OAUTH = "urn%3Aietf%3Aparams%3Aoauth%3A"
+_REPEATED = (
+    *(f"{_OAUTH}{kind}-type%3A" for kind in ("grant", "token", "client-assertion")),
+    *("urn%3Aopenid%3Aparams%3Agrant-type%3A", "https%3A"),
+)
+"""How values begin that are no secrets, and that clients send all day: types, redirect URIs, resources."""
+_MAX_REPEATED = 300
 
 _ORDINARY = re.compile(r"[a-z_]{1,40}")
 
@@ -111,13 +117,12 @@ def form_decoded(text: str) -> str:
     return unquote_to_bytes(text.replace("+", " ")).decode() if "%" in text or "+" in text else text
 
 
-_decode_urn = lru_cache(maxsize=100)(form_decoded)
-"""Grant types and token types are URNs, never secrets, and clients send the same few all day."""
+_decode_known = lru_cache(maxsize=1000)(form_decoded)
 
 
 def _decode(text: str) -> str:
     try:
-        is_urn = text.startswith(_URN) and len(text) <= _MAX_URN_LENGTH
-        return _decode_urn(text) if is_urn else form_decoded(text)
+        is_repeated = text.startswith(_REPEATED) and len(text) <= _MAX_REPEATED
+        return _decode_known(text) if is_repeated else form_decoded(text)
     except UnicodeError as error:
         raise InvalidRequest("the parameters are not form-encoded UTF-8") from error

@@ -34,6 +34,14 @@ KINDS: Mapping[str, Records[Any]] = {
 ONCE = (STORES.codes, STORES.refresh_tokens, STORES.pending_sign_ins)
 
 
+SIMPLE: Mapping[Any, st.SearchStrategy[Any]] = {
+    int: INTEGERS,
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    object: JSON,
+}
+"""As far as JSON goes."""
+
+
 def values_of(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a type, as deep as it goes."""
     if is_dataclass(kind) or isinstance(kind, type(msgspec.Struct)):
@@ -44,8 +52,8 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         )
     if get_origin(kind) in {Union, UnionType}:
         return st.one_of(*(values_of(one) for one in get_args(kind)))
-    if kind in {int, object}:
-        return INTEGERS if kind is int else JSON
+    if kind in SIMPLE:
+        return SIMPLE[kind]
     if get_origin(kind) in {dict, Mapping}:
         return st.dictionaries(*(values_of(one) for one in get_args(kind)), max_size=4)
     if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
