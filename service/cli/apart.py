@@ -40,7 +40,8 @@ def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Config
         try:
             return _receive(receiving, file)
         finally:
-            os.waitpid(child, 0)
+            with suppress(ChildProcessError):  # where SIGCHLD was ignored before the start
+                os.waitpid(child, 0)
 
     return wait
 
@@ -53,8 +54,14 @@ def read(file: Path, environ: Mapping[str, str]) -> Configuration:
         f"answer({sending}, {str(file)!r})"
     )
     command = [sys.executable, "-c", program]
-    with Popen(command, env={**environ}, stdin=DEVNULL, pass_fds=[sending]):  # noqa: S603 - this very program
+    try:
+        process = Popen(command, env={**environ}, stdin=DEVNULL, pass_fds=[sending])  # noqa: S603 - this very program
+    except OSError as error:  # such as too many processes; what serves has to go on
+        os.close(receiving)
+        raise _refused(file, f"cannot be read by another process: {error.strerror}") from error
+    finally:
         os.close(sending)
+    with process:
         return _receive(receiving, file)
 
 
@@ -94,7 +101,14 @@ def _receive(receiving: int, file: Path) -> Configuration:
             result: Configuration | ConfigError = pickle.load(stream)  # noqa: S301 - from a child of this process
     except (EOFError, pickle.UnpicklingError) as error:
         message = "the process that reads the configuration ended before it was done"
-        raise ConfigError([Problem(file=str(file), message=message)]) from error
+        raise _refused(file, message) from error
+    except (ImportError, AttributeError, TypeError) as error:
+        message = "another release was installed since the start; restart the service"
+        raise _refused(file, message) from error
     if isinstance(result, ConfigError):
         raise result
     return result
+
+
+def _refused(file: Path, message: str) -> ConfigError:
+    return ConfigError([Problem(file=str(file), message=message)])

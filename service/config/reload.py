@@ -66,7 +66,7 @@ class ReloadableRegistry:
                 problem = read.problem(error.finding)
                 raise ConfigError([problem], read.files) from error
         except ConfigError as error:
-            self.files = error.files
+            self.files = error.files or self.files  # none from a process that ended early
             problems = tuple(str(problem) for problem in error.problems)
             self._emit(RegistryReloadRefused(problems=problems))
             return False

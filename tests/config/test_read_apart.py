@@ -12,7 +12,8 @@ import pytest
 
 from service.cli import apart
 from service.config.configuration import Configuration
-from service.config.problem import ConfigError
+from service.config.problem import ConfigError, Problem
+from service.config.reload import ReloadableRegistry
 from service.start_rules import load_to_serve
 
 EXAMPLE = Path(__file__).parents[2] / "config.yaml"
@@ -60,6 +61,55 @@ def test_process_that_dies_is_a_problem(file: Path, monkeypatch: pytest.MonkeyPa
     )
     with pytest.raises(ConfigError, match="ended before it was done"):
         apart.read(file, {})
+
+
+def test_process_that_does_not_start_is_a_problem(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(file.with_name("missing")))
+    opened = len([*Path("/proc/self/fd").iterdir()])
+    with pytest.raises(ConfigError, match="cannot be read by another process: No such file"):
+        apart.read(file, {})
+    assert len([*Path("/proc/self/fd").iterdir()]) == opened
+
+
+def test_answer_of_another_release_is_a_problem(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take the place of this release in a process's folder while that serves."""
+    other = file.with_name("other")
+    other.write_text(
+        f"#!{sys.executable}\nimport os, re, sys\n"
+        r"sending = int(re.search(r'answer\((\d+)', sys.argv[2])[1])"
+        "\nos.write(sending, b'cservice.later\\nConfiguration\\n.')\n"
+    )
+    other.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(other))
+    with pytest.raises(ConfigError, match="another release"):
+        apart.read(file, {})
+
+
+def test_change_is_seen_after_a_process_that_died(file: Path) -> None:
+    file.write_text("issuer: https://auth.example.com\n")
+
+    def die() -> Configuration:
+        raise ConfigError([Problem(file=str(file), message="it ended")])
+
+    registry = ReloadableRegistry(load_to_serve(file, {}), read=die, emit=lambda _: None)
+    assert not registry.reload()
+    file.write_text("issuer: https://auth.example.com/changed\n")
+    assert registry.files.differ_from(registry.files.now())
+
+
+def test_start_where_ended_processes_are_not_waited_for() -> None:
+    """Whoever starts the service may have it ignore SIGCHLD, which is inherited (POSIX, `exec`)."""
+    program = (
+        "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); from pathlib import Path; "
+        "from service.cli import apart; "
+        f"print(apart.begin_to_read(Path({str(EXAMPLE)!r}), {{}})().issuer)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert told.returncode == 0, told.stderr.decode()
 
 
 def test_what_only_reading_needs_is_not_imported_to_serve() -> None:

@@ -15,6 +15,10 @@ class FilesRead:
     def __init__(self) -> None:
         self._stamps: dict[Path, Stamp] = {}
 
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._stamps)
+
     def note(self, path: Path) -> None:
         """Remember a file as it is now; to be called before it is read, so that no change falls in between."""
         absolute = path.absolute()
