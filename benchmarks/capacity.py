@@ -11,7 +11,7 @@ from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.kept import KINDS, Make
 from benchmarks.servers import Servers, parts_of
-from service.parts import Parts
+from service.parts.whole import Parts
 
 COUNT = 20_000
 """Of each; enough for Redis' own tables to be as full as they are on the average."""

@@ -19,7 +19,7 @@ from benchmarks.servers import Server, Servers, parts_of
 from benchmarks.turns import in_turns, ratio
 from benchmarks.works import HOUR, authorization_of, basic
 from service.model.authorization import Authorization
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.tokens.liveness import begin
 
 FEW_CLIENTS, FEW_TOKENS = 10, 1000

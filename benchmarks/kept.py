@@ -17,7 +17,7 @@ from service.model.authorization import Authorization, AuthorizationCode, new_fa
 from service.model.client import RegisteredClient
 from service.model.handle import digest, new_handle, new_selector
 from service.model.session import PendingSignIn, Session
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.protocol.params import Params
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.tokens.liveness import begin

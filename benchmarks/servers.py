@@ -12,8 +12,8 @@ from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, PATIENCE, SERVER_CPU, Running, free_port, started
 from service.catalogue import builtin_catalogue
 from service.config.load import load
-from service.parts import Parts
 from service.parts.shared import Shared
+from service.parts.whole import Parts
 
 SERVICE, FLOOR, PEER = "service", "floor", "peer"
 CONFIGURATION = Path(__file__).with_name("service.yaml")

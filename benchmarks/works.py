@@ -17,7 +17,7 @@ from service.clock import clock
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.handle import new_handle, new_selector
 from service.model.polling import DEVICE_CODE, PolledRequest
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.protocol.token_types import GRANT_TYPE, uri_of
 from service.store.verbs import Command

@@ -44,7 +44,6 @@ from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.own_pages import ACCOUNT
-from service.parts import Parts
 from service.parts.gateway import gateway_endpoints
 from service.parts.live import (
     background_work,
@@ -54,6 +53,7 @@ from service.parts.live import (
 )
 from service.parts.shared import Shared
 from service.parts.web import PageParts, build_application
+from service.parts.whole import Parts
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans

@@ -18,8 +18,8 @@ from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import print_table
 from service.config.configuration import Configuration
-from service.parts import Parts
 from service.parts.shared import Shared
+from service.parts.whole import Parts
 from service.protocol.errors import RefusedValue
 
 Line = dict[str, Any]

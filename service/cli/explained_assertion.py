@@ -7,7 +7,7 @@ from service.clock import clock
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
 from service.model.credentials import RequestCredentials
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.protocol.id_jag import TYP
 
 

@@ -8,7 +8,7 @@ from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.client import Client
 from service.model.token_exchange import SELF, ExchangeCase, ExchangeRule
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import format_scope, parse_scope

@@ -17,7 +17,7 @@ from service.authorize.checks import (
 from service.authorize.parameters import AUTHORIZE
 from service.cli.explained_exchange import explain_exchange
 from service.endpoints.authorize import PATH
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.protocol import errors
 from service.protocol.errors import OAuthError, RefusedValue
 from service.protocol.params import Params

@@ -17,7 +17,7 @@ from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.protocol import id_jag
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope

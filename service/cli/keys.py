@@ -15,7 +15,7 @@ from service.config.configuration import Configuration
 from service.keys.jose import ENCRYPTION_ALGORITHMS
 from service.keys.schedule import Keys, SigningKey, find_signing_key
 from service.keys.stored_keys import StoredKeys
-from service.parts.clients import KeyParts
+from service.parts.keys import open_key_source
 from service.parts.shared import Shared
 
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
@@ -121,7 +121,7 @@ def _print_after(
 ) -> None:
 
     async def work_on_keys(shared: Shared) -> Keys:
-        source = KeyParts(shared).source
+        source = open_key_source(shared)
         if not isinstance(source, StoredKeys):
             raise click.ClickException(
                 "signing.source is files: the keys are the operator's own, not the store's"

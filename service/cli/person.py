@@ -13,9 +13,9 @@ from service.cli.settings import pass_settings
 from service.identity.users import Directory
 from service.model.factors import Factors
 from service.model.user import User
-from service.parts import UserRecords
 from service.parts.factors import FactorParts
 from service.parts.shared import Shared
+from service.parts.users import UserRecords
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

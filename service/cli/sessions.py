@@ -16,8 +16,8 @@ from service.cli.table import format_option, print_rows
 from service.config.configuration import Configuration
 from service.model.authorization import Authorization
 from service.model.session import Session
-from service.parts import UserRecords
 from service.parts.shared import Shared
+from service.parts.users import UserRecords
 from service.protocol.scope import format_scope
 
 T = TypeVar("T")

@@ -20,9 +20,9 @@ from service.model.factor_events import FactorRemoved
 from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
-from service.parts import UserRecords, open_directory
 from service.parts.factors import FactorParts
 from service.parts.shared import Shared
+from service.parts.users import UserRecords, open_directory
 
 T = TypeVar("T")
 _COLUMNS = ("sub", "username", "enabled", "password")

@@ -1,4 +1,4 @@
-"""Builds the parts that know keys, clients and tokens."""
+"""Builds the parts that know clients and tokens."""
 
 from __future__ import annotations
 
@@ -11,25 +11,21 @@ from service.client_auth.client_assertion import ClientAssertions
 from service.client_auth.workload import WorkloadAssertions
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.documents import MAX_BYTES, PER_HOST, PER_NETWORK, ClientDocuments
-from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.origins import RegisteredOrigins
-from service.clients.published_keys import PublishedKeys
 from service.clients.registration.document import DocumentPolicy
 from service.clients.registration.registration import ClientRegistration
 from service.clients.workload_keys import WorkloadKeys
-from service.clock import clock
 from service.config.rules.mutual_tls import (
     certificates_reach_the_service,
     methods_without_evidence,
 )
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
-from service.keys.key_source import build_key_source, encryption_algorithms
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
-from service.model.client_entry import ClientEntry
 from service.model.user import TokenUsers
+from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 from service.proofs.dpop import DpopProofs
 from service.proofs.nonces import Nonces
@@ -45,42 +41,6 @@ from service.tokens.subject import SubjectIdentifiers
 
 if TYPE_CHECKING:
     from service.clients.registration.metadata import RegistrationPolicy
-
-REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
-"""Seconds; no registered client's JWT is valid for longer."""
-
-
-class KeyParts:
-    """The keys of the service, and those of its clients."""
-
-    def __init__(self, shared: Shared) -> None:
-        """Raise KeyFileError if the operator's key files are wrong."""
-        registry, registration = shared.registry, shared.registration_is_on
-        has_strangers = registration or shared.documents_are_on
-
-        def longest_token() -> int:
-            longest = registry.current.longest_token
-            return max(longest, REGISTERED_TOKEN_LIFETIME) if has_strangers else longest
-
-        self.source = build_key_source(
-            shared.configuration.signing,
-            kv=shared.kv,
-            prefix=shared.prefix,
-            longest_token=longest_token,
-            encryption=lambda: encryption_algorithms(
-                registry.current.clients.values(), registration=registration
-            ),
-            now=clock,
-            emit=shared.emit,
-            timed=shared.timed,
-        )
-        self.ring = self.source.ring
-        self.algorithms = ClientAlgorithms(
-            ring=self.ring, registry=registry, registration=registration
-        )
-        self.of_clients = ClientKeys(
-            ring=self.ring, published=PublishedKeys(shared.client_http("client_keys"))
-        )
 
 
 class ClientParts:

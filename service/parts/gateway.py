@@ -6,8 +6,8 @@ from service.endpoints.check import CheckEndpoint
 from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.http.endpoint import Endpoint
 from service.http.key_proofs import TokenGuard
-from service.parts import Parts
 from service.parts.live import build_transaction_tokens
+from service.parts.whole import Parts
 from service.tokens.forwarded import ForwardedTokens
 
 

@@ -19,7 +19,7 @@ from service.keys.key_source import KeyFileError, follow_keys
 from service.model.registry import Registry
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.tokens.granting import GrantServices
 
 SETTLING = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from service.model.events import Emit
 from service.model.outgoing import ClientCertificate, HttpClient
 from service.observe.event_log import EventLog, FanOut
 from service.observe.metrics import Metrics
-from service.outgoing.guard import AddressPolicy
-from service.outgoing.http_client import OutgoingHttp, TimedHttp
 from service.store.memory import StoreMemory
 from service.store.opening import open_store
 from service.store.rate_limit import RateLimit
@@ -24,6 +23,7 @@ from service.store.tracking import Tracking
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans
+    from service.outgoing.http_client import OutgoingHttp
 
 
 class Shared:
@@ -50,7 +50,7 @@ class Shared:
         self.registry = ReloadableRegistry(
             configuration, read=read or _reader_here(configuration.file, environ), emit=self.emit
         )
-        store, outgoing = configuration.store, configuration.outgoing
+        store = configuration.store
         self.kv = open_store(
             store.url,
             timeout=store.timeout,
@@ -61,14 +61,22 @@ class Shared:
         self.prefix = store.key_prefix
         self.stores = Stores(self.kv, prefix=self.prefix)
         self.store_memory = StoreMemory(kv=self.kv)
-        timeout, ca_file = outgoing.timeout, outgoing.ca_file
-        self._policy = policy = AddressPolicy(outgoing.allowed_networks)
-        self.outgoing = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None)
-        self.guarded = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=policy)
-        self._special: list[OutgoingHttp] = []
+        self._opened: list[OutgoingHttp] = []
+
+    @cached_property
+    def outgoing(self) -> HttpClient:
+        """The HTTP client for URLs of the operator; aiohttp is imported with the first one."""
+        return self._open()
+
+    @cached_property
+    def guarded(self) -> HttpClient:
+        """The HTTP client for URLs of clients that registered themselves."""
+        return self._open(guarded=True)
 
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""
+        from service.outgoing.http_client import TimedHttp  # noqa: PLC0415 - aiohttp, which most commands do without
+
         traced = http if self.spans is None else self.spans.http(purpose, http)
         return TimedHttp(purpose, traced, self.timed)
 
@@ -80,14 +88,7 @@ class Shared:
 
     def document_http(self, purpose: str, *, max_body: int) -> HttpClient:
         """Return a guarded HTTP client for URLs that requests name, which reads no more than so many bytes."""
-        outgoing = self.configuration.outgoing
-        http = OutgoingHttp(
-            timeout=outgoing.timeout,
-            ca_file=outgoing.ca_file,
-            policy=self._policy,
-            max_body=max_body,
-        )
-        self._special.append(http)
+        http = self._open(guarded=True, max_body=max_body)
         return self.http_for(purpose, http)
 
     def http_of_users(self, certificate: ClientCertificate | None) -> HttpClient:
@@ -96,31 +97,38 @@ class Shared:
         It has spans, and the caller has metrics.
         """
         kept = self.configuration.users.max_concurrent
-        http = self._open(self.configuration.outgoing.ca_file, certificate, kept=kept)
+        http = self._open(certificate=certificate, kept=kept)
         return http if self.spans is None else self.spans.http("users", http)
 
     def http_of_workloads(self, ca_file: Path | None) -> HttpClient:
         """Return the HTTP client for the URLs of an entry of `workload_issuers`, which may be private ones."""
-        http = self.outgoing if ca_file is None else self._open(ca_file, None, strict=False)
+        http = self.outgoing if ca_file is None else self._open(ca_file=ca_file, strict=False)
         return self.http_for("workload_issuer", http)
 
     def _open(
         self,
-        ca_file: Path | None,
-        certificate: ClientCertificate | None,
         *,
+        guarded: bool = False,
+        ca_file: Path | None = None,
+        certificate: ClientCertificate | None = None,
         kept: int = 0,
+        max_body: int | None = None,
         strict: bool = True,
     ) -> OutgoingHttp:
+        from service.outgoing.guard import AddressPolicy  # noqa: PLC0415 - as in http_for
+        from service.outgoing.http_client import MAX_BODY, OutgoingHttp  # noqa: PLC0415
+
+        settings = self.configuration.outgoing
         http = OutgoingHttp(
-            timeout=self.configuration.outgoing.timeout,
-            ca_file=ca_file,
-            policy=None,
+            timeout=settings.timeout,
+            ca_file=ca_file or settings.ca_file,
+            policy=AddressPolicy(settings.allowed_networks) if guarded else None,
             certificate=certificate,
             kept=kept,
+            max_body=MAX_BODY if max_body is None else max_body,
             strict=strict,
         )
-        self._special.append(http)
+        self._opened.append(http)
         return http
 
     def rate_limit(self, name: str, per_minute: int | None) -> RateLimit:
@@ -129,7 +137,7 @@ class Shared:
 
     async def close(self) -> None:
         """Close all connections to other servers."""
-        for http in (self.outgoing, self.guarded, *self._special):
+        for http in self._opened:
             await http.close()
         await self.kv.close()
 

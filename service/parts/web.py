@@ -21,7 +21,7 @@ from service.pages.login_page import LoginPage
 from service.pages.pages import Pages
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import Visits
-from service.parts import Parts
+from service.parts.whole import Parts
 from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 
 

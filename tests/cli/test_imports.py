@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 ASKED = """
 import json, ssl
@@ -25,3 +26,19 @@ def test_authorities_for_other_clients_are_loaded_with_their_first_connection() 
     assert before["x509"] == 0
     assert after == wanted
     assert flags == wanted_flags
+
+
+def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("issuer: http://localhost:8080\nstore: {url: 'memory://'}\n")
+    asked = (
+        "import sys; from service.cli.program import program; import service.cli.keys, service.cli.sessions; "
+        f"program(['users', 'list', '--config', {str(file)!r}], standalone_mode=False); "
+        "print([*sys.modules])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
+    ).stdout
+    assert told.startswith("SUB")
+    assert "service.store.opening" in told
+    assert "aiohttp" not in told

@@ -16,8 +16,8 @@ from service.config.load import load
 from service.config.problem import Problem
 from service.model.events import RegistryReloadRefused
 from service.model.user import UserStore
-from service.parts import Parts
 from service.parts.shared import Shared
+from service.parts.whole import Parts
 
 Problems = Callable[..., dict[str, Problem]]
 

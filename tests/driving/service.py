@@ -10,7 +10,7 @@ from urllib.parse import quote_plus
 import orjson
 from aiohttp import ClientSession
 
-from service.parts import Parts
+from service.parts.whole import Parts
 from tests.driving.registry import secret_of
 
 

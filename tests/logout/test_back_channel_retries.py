@@ -17,7 +17,7 @@ from service.model.events import (
     BackChannelLogoutPostponed,
 )
 from service.outbox import delivering
-from service.parts import Parts
+from service.parts.whole import Parts
 from tests.conftest import ENCRYPTION_KEY, Clock, Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

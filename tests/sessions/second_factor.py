@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 import service.app
-import service.parts
+import service.parts.whole
 from service.app import sign_in_endpoints
 from service.authorize.flow import NextStep
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
@@ -20,8 +20,8 @@ from service.clock import clock
 from service.http.endpoint import Endpoint
 from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
-from service.parts import Parts
 from service.parts.web import PageParts
+from service.parts.whole import Parts
 from service.protocol.errors import AccessDenied, InteractionRequired
 
 PATH = "/account/otp"
@@ -99,7 +99,7 @@ class OtpEndpoint:
 def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
     """Add the step to the list and its page to the endpoints; the configuration of its template."""
     *first, consent = BUILTIN_STEPS
-    patch.setattr(service.parts, "BUILTIN_STEPS", (*first, step, consent))
+    patch.setattr(service.parts.whole, "BUILTIN_STEPS", (*first, step, consent))
     patch.setattr(service.app, "sign_in_endpoints", _with_page)
     templates.mkdir()
     (templates / "otp.html").write_text(TEMPLATE)
