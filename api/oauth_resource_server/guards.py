@@ -40,7 +40,9 @@ class BaseGuard:
 def read_asgi(scope: Mapping[str, Any]) -> Request:
     """Return what the scope of an ASGI connection says; a certificate by the TLS extension."""
     path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
-    tls = (scope.get("extensions") or {}).get("tls") or {}
+    extensions: Mapping[str, Any] = scope.get("extensions") or {}
+    tls: Mapping[str, Any] = extensions.get("tls") or {}
+    chain: Iterable[str] = tls.get("client_cert_chain") or ()
     client = scope.get("client")
     return Request(
         method=scope.get("method", "GET"),
@@ -49,7 +51,7 @@ def read_asgi(scope: Mapping[str, Any]) -> Request:
             (name.decode("latin-1").lower(), value.decode("latin-1"))
             for name, value in scope["headers"]
         ],
-        certificate=_der(next(iter(tls.get("client_cert_chain") or ()), None)),
+        certificate=_der(next(iter(chain), None)),
         peer=client[0] if client else None,
     )
 

@@ -59,7 +59,7 @@ class ProtectedResourceEndpoint:
 
 
 def _scopes(api: ApiResource, registry: Registry) -> Mapping[str, object]:
-    """Return the scope values of the API that discovery shows; no member where there is none (RFC 9728 §3.2)."""
+    """Return the scope values of the API that discovery shows; an empty list is left out (RFC 9728 §3.2)."""
     scopes = sorted([one for one in api.scopes if registry.api_scopes[one].show_in_discovery])
     return {"scopes_supported": scopes} if scopes else {}
 

@@ -115,8 +115,8 @@ class Passwords:
     async def measure(self, before: float) -> float:
         """Compute the decoy where no refusal has shown yet how long one takes; return the seconds for it.
 
-        `before` are the seconds that the sign-in has taken so far. So the first refusals of a process, too, have one to
-        take as long as, and whoever is the first waits for it, whether there is such a user or not.
+        `before` are the seconds that the sign-in has taken so far. The first sign-in of a process waits for this whether
+        the user exists or not, so that its time tells nothing, and the refusals after it take as long.
         """
         if self.refusal_times:
             return 0

@@ -38,7 +38,7 @@ MICROSECONDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusalCost:
-    """What a refused password costs, as all replicas know it: one of the two, as the source of the users has it."""
+    """The cost of refusing a password, shared by all replicas. It has one member, which depends on the source of the users."""
 
     decoy: str | None = None
     """Nobody's hash, like the slowest one that was met, where this service compares hashes."""

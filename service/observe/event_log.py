@@ -148,7 +148,7 @@ class EventLog:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what waits; an event that is no JSON is named in place of its line."""
+        """Write what waits; an event that cannot be written as JSON is named in place of its line."""
         waiting, self._waiting = self._waiting, []
         lines: list[str] = []
         for head, event in waiting:

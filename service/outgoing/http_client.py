@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -132,8 +132,8 @@ class OutgoingHttp:
             return HttpAnswer(response.status, body, response.headers)
 
     @asynccontextmanager
-    async def _session(self, *, https: bool, kept: bool) -> AsyncIterator[aiohttp.ClientSession]:
-        """Yield a session that goes by the files as they are now; one with old files is closed after its last request."""
+    async def _session(self, *, https: bool, kept: bool) -> AsyncGenerator[aiohttp.ClientSession]:
+        """Yield a session with the present files; one with former files is closed after its last request."""
         which, tls = (https, kept), self._load_tls() if https else None
         replaced = session = self._sessions.get(which)
         if session is None or session.tls is not tls:

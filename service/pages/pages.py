@@ -117,7 +117,7 @@ class Pages:
         return self._issuer.path.rstrip("/") + path
 
     def _make_environment(self, tag: str) -> Environment:
-        """Return what renders pages in a language; with what Babel knows of it 4 MiB, for those who show any."""
+        """Return what renders pages in a language: 4 MiB with Babel's data, so only a process that shows pages makes one."""
         from service.pages.templates import environment_in  # noqa: PLC0415 - imports Jinja
 
         environment = environment_in(tag, self._locales.default, self._ui.templates)

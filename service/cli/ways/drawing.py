@@ -99,7 +99,8 @@ def as_svg(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return a picture: clients at the left, APIs at the right; a browser shows the label of the line it points to."""
     clients, apis = _names(edges)
     patterns = {name: _patterns(name, workloads) for name in clients}
-    rows, end = {}, 0
+    rows: dict[str, int] = {}
+    end = 0
     for name, shown in patterns.items():
         rows[name] = end
         end += _LINE + _SMALL * len(shown)

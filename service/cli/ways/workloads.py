@@ -17,7 +17,7 @@ class Workloads(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What the rule compares, after the client_id that it makes, if it makes one."""
+        """The claims that the rule compares; the client_id before them if the rule makes clients."""
         rule = self.rule
         compared = [rule.subject or "", *(f"{name}={value}" for name, value in rule.claims.items())]
         text = " ".join(filter(None, compared))
