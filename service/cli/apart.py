@@ -22,6 +22,20 @@ NICENESS = 10
 """Of a process that reads for one that serves already."""
 
 
+def _find_installed() -> tuple[int, int] | None:
+    """Return what changes with an installation of another release in this one's place."""
+    with suppress(OSError):
+        status = Path(__file__).stat()
+        return status.st_mtime_ns, status.st_size
+    return None
+
+
+INSTALLED = _find_installed()
+"""At the start of this process."""
+
+ANOTHER_RELEASE = "another release was installed since the start; restart the service to read it"
+
+
 def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
     """Fork a process that reads while this one goes on; return what waits for it, and raises ConfigError.
 
@@ -48,6 +62,8 @@ def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Config
 
 def read(file: Path, environ: Mapping[str, str]) -> Configuration:
     """Read by an interpreter that begins anew, as a process with threads has to; raise ConfigError with every problem."""
+    if _find_installed() != INSTALLED:  # pickle gives members to dataclasses by their order alone
+        raise _refused(file, ANOTHER_RELEASE)
     receiving, sending = os.pipe()
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; from service.cli.apart import answer; "
@@ -103,8 +119,7 @@ def _receive(receiving: int, file: Path) -> Configuration:
         message = "the process that reads the configuration ended before it was done"
         raise _refused(file, message) from error
     except (ImportError, AttributeError, TypeError) as error:
-        message = "another release was installed since the start; restart the service"
-        raise _refused(file, message) from error
+        raise _refused(file, ANOTHER_RELEASE) from error
     if isinstance(result, ConfigError):
         raise result
     return result
