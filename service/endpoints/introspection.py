@@ -19,7 +19,7 @@ from service.http.endpoint import (
     jwt_fields,
 )
 from service.http.parameters import JSON, form_params
-from service.http.remembered_answers import RememberedAnswers, key_of
+from service.http.remembered_answers import RememberedAnswers, Sources, key_of
 from service.keys.jwe import DEFAULT_ENC
 from service.model.api_events import TokenIntrospected
 from service.model.authorization import token_type
@@ -82,6 +82,7 @@ class IntrospectionEndpoint:
         return Answer(known.fields, known.body)
 
     async def introspect(self, request: Message) -> Answer:
+        sources = None if self.remembered is None else self.remembered.sources()
         params = await form_params(request)
         try:
             caller = await self.client_auth.authenticate_caller(
@@ -97,19 +98,24 @@ class IntrospectionEndpoint:
         if not _wants_jwt(request, caller):
             content = json_answer(answer)
             # What proves a workload expires.
-            if answer is not INACTIVE and "client_assertion" not in params:
-                self._remember(request, content, found, caller)
+            if sources and answer is not INACTIVE and "client_assertion" not in params:
+                self._remember(request, content, found, caller, sources)
             return content
         jwt = await self._sign(answer, caller)
         return Answer(_SIGNED, (await self._encrypt(jwt, caller)).encode())
 
     def _remember(
-        self, request: Message, answer: Answer, token: ActiveToken | None, caller: Caller
+        self,
+        request: Message,
+        answer: Answer,
+        token: ActiveToken | None,
+        caller: Caller,
+        sources: Sources,
     ) -> None:
         if self.remembered is None or token is None or isinstance(caller, Client):
             return
         if isinstance(request, WholeRequest):
-            self.remembered.remember(key_of(request), answer, token, caller)
+            self.remembered.remember(key_of(request), answer, token, caller, sources)
 
     async def _sign(self, answer: Mapping[str, object], caller: Caller) -> str:
         """Return the answer as a JWT for this caller (RFC 9701 §5)."""

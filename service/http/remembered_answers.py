@@ -18,6 +18,9 @@ from service.tokens.active import ActiveToken
 _READ_HEADERS = ("Authorization", "Accept", "Content-Type", "Content-Encoding")
 _READ = "what introspection reads of it"
 
+Sources = tuple[Registry, bytes]
+"""The registry and the published keys."""
+
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True, gc=False):  # as `Kept`
     """An answer, and all that it was made of."""
@@ -44,6 +47,10 @@ class RememberedAnswers:
         self._ring = ring
         self._known = BoundedCache[bytes, Remembered](tracking.entries // 2)
 
+    def sources(self) -> Sources:
+        """Return what an answer is made of, to be taken before it is made: a reload may come in between."""
+        return self._registry.current, self._ring.public_jwks
+
     def find(self, key: bytes) -> Remembered | None:
         """Return the answer if it still is right."""
         known = self._known.get(key)
@@ -60,9 +67,11 @@ class RememberedAnswers:
                 return None
         return known
 
-    def remember(self, key: bytes, answer: Answer, token: ActiveToken, api: Api) -> None:
+    def remember(
+        self, key: bytes, answer: Answer, token: ActiveToken, api: Api, sources: Sources
+    ) -> None:
         """Remember the answer about an active token, if it can be found out later whether it still is right."""
-        registry = self._registry.current
+        registry, public_jwks = sources
         authorization, client_id = token.authorization, str(token.claims["client_id"])
         follows_from_registry = client_id in registry.permissions and not any(
             secret.expires_at for secret in api.secrets
@@ -80,7 +89,7 @@ class RememberedAnswers:
                 body=answer.body,
                 event=TokenIntrospected(caller=api.name, active=True),
                 registry=registry,
-                public_jwks=self._ring.public_jwks,
+                public_jwks=public_jwks,
                 expires_at=token.expires_at,
                 kept=token.kept,
             ),

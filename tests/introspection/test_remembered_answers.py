@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import yaml
 from redis import Redis
 
+from service.endpoints.introspection import IntrospectionEndpoint
 from tests.conftest import Start
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, basic
@@ -141,6 +143,26 @@ async def test_what_the_registry_withdraws_counts_at_once(
         config["api_resources"][0]["scopes"] = ["api1.read"]
         config["api_scopes"] = [{"name": "api1"}]
     reload(service, config)
+    assert (await service.introspect(token)).json == INACTIVE
+
+
+async def test_what_is_withdrawn_while_it_is_made_counts_at_once(
+    service: RunningService, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = str((await service.user_token("frontend"))["access_token"])
+    await until_remembered(service, token)
+    client_in(config, "frontend")["allowed_scopes"] = ["openid", "api2"]
+    make = IntrospectionEndpoint._find_claims  # noqa: SLF001
+
+    async def reload_after(*given: Any) -> Mapping[str, object]:
+        answer = await make(*given)
+        reload(service, config)
+        return answer
+
+    # A token that was not asked about before, and the last step of the first answer.
+    token = str((await service.user_token("frontend"))["access_token"])
+    monkeypatch.setattr(IntrospectionEndpoint, "_find_claims", reload_after)
+    assert await service.is_active(token)
     assert (await service.introspect(token)).json == INACTIVE
 
 
