@@ -11,9 +11,8 @@ import msgspec
 _UNKNOWN = object()
 
 
-class Kept(
-    msgspec.Struct, gc=False
-):  # there are many, and nothing that they hold leads back to them
+# There are many, and nothing that they hold leads back to them.
+class Kept(msgspec.Struct, gc=False):
     """The value of one key, or the place for it while Redis is asked."""
 
     value: Any = _UNKNOWN

@@ -115,7 +115,7 @@ async def test_the_consent_is_for_the_request_that_was_shown(asking: Asking) -> 
 async def test_the_account_page_says_what_was_allowed(asking: Asking) -> None:
     await asking.tokens(PAYMENT)
     account = await asking.app.browser.get("/account")
-    assert "<li>Pay 123.50 EUR to Merchant A</li>" in account.text
+    assert "<bdi>Pay 123.50 EUR to Merchant A</bdi>" in account.text
 
 
 async def test_the_account_page_names_a_type_that_the_operator_has_removed(
@@ -129,4 +129,4 @@ async def test_the_account_page_names_a_type_that_the_operator_has_removed(
         client.pop("authorization_details_types", None)
     file.write_text(yaml.safe_dump(configuration))
     assert service.parts.shared.registry.reload()
-    assert "<li>payment_initiation</li>" in (await asking.app.browser.get("/account")).text
+    assert "<bdi>payment_initiation</bdi>" in (await asking.app.browser.get("/account")).text
