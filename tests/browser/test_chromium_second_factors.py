@@ -37,7 +37,7 @@ async def test_keyboard_is_enough_to_enrol_and_change_an_app(person: Person) -> 
     await person.tabs_to("li[data-factor=otp] input[name=name]")
     await keyboard.type("My phone")
     await keyboard.press("Enter")
-    await person.page.wait_for_selector('li[data-factor=otp] h3:text-is("My phone")')
+    await person.page.wait_for_selector('li[data-factor=otp] h3 bdi:text-is("My phone")')
     await person.tabs_to("li[data-factor=otp] summary", "Enter")
     await person.tabs_to("li[data-factor=otp] button[value=remove]", "Enter")
     await person.page.wait_for_selector("li[data-factor=otp]", state="detached")
