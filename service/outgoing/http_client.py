@@ -15,6 +15,7 @@ import aiohttp
 import structlog
 from yarl import URL
 
+from service.config.reading.files import Stamp, stamp_of
 from service.model.events import Emit
 from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, HttpClient, Unreachable
 from service.model.request_context import current_traceparent
@@ -72,7 +73,7 @@ class OutgoingHttp:
         self._policy = policy
         self._certificate = certificate
         self._tls: ssl.SSLContext | None = None
-        self._tls_versions: list[FileVersion] = []
+        self._tls_stamps: list[Stamp] = []
         """Of the files that the context was made of."""
         self._resolver = None if policy is None else GuardedResolver()
         self._kept = kept
@@ -170,8 +171,8 @@ class OutgoingHttp:
         """Return what is trusted and shown, by the files as they are now; by the earlier ones while these are broken."""
         own = self._certificate
         files = [self._ca_file, *((own.certificate, own.private_key) if own else ())]
-        versions = [_version(file) for file in files]
-        if self._tls is not None and versions == self._tls_versions:
+        stamps = [None if file is None else stamp_of(file) for file in files]
+        if self._tls is not None and stamps == self._tls_stamps:
             return self._tls
         try:
             self._tls = self._make_tls()
@@ -179,7 +180,7 @@ class OutgoingHttp:
             if self._tls is None:
                 raise
             log.warning("a changed certificate file cannot be used", error=str(error))
-        self._tls_versions = versions
+        self._tls_stamps = stamps
         return self._tls
 
     def _make_tls(self) -> ssl.SSLContext:
@@ -205,18 +206,6 @@ class OutgoingHttp:
             log.warning("a URL leads to an address that is not allowed", address=address[0])
             raise PermissionError("the address is not allowed")
         return socket.socket(family, kind, protocol)
-
-
-FileVersion = tuple[int, ...] | None
-"""What changes with a file; None while there is none, such as in the middle of a renewal."""
-
-
-def _version(file: Path | None) -> FileVersion:
-    try:
-        found = None if file is None else file.stat()
-    except OSError:
-        return None
-    return None if found is None else (found.st_mtime_ns, found.st_ino, found.st_size)
 
 
 @dataclass(slots=True)

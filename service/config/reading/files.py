@@ -22,7 +22,7 @@ class FilesRead:
     def note(self, path: Path) -> None:
         """Remember a file as it is now; to be called before it is read, so that no change falls in between."""
         absolute = path.absolute()
-        self._stamps.setdefault(absolute, _stamp(absolute))
+        self._stamps.setdefault(absolute, stamp_of(absolute))
 
     def include(self, others: FilesRead) -> None:
         """Add those, as they were when they were noted."""
@@ -30,14 +30,15 @@ class FilesRead:
 
     def now(self) -> Mapping[Path, Stamp]:
         """Return the same files and folders as they are now."""
-        return {path: _stamp(path) for path in self._stamps}
+        return {path: stamp_of(path) for path in self._stamps}
 
     def differ_from(self, now: Mapping[Path, Stamp]) -> bool:
         """Return whether any has changed; one that is gone has not, because it is being replaced."""
         return any(now[path] not in (read, None) for path, read in self._stamps.items())
 
 
-def _stamp(path: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
+    """Return what changes with a file, a folder or the target of a link."""
     try:
         status = path.stat()
     except (OSError, ValueError):
