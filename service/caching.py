@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from math import inf
 from time import time
@@ -17,7 +18,7 @@ class BoundedCache(Generic[K, V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._entries: dict[K, tuple[V, float]] = {}
+        self._entries = OrderedDict[K, tuple[V, float]]()  # a dict looks for its first for long
 
     def get(self, key: K) -> V | None:
         """Return the value, or None if it was never stored or its time is over."""
@@ -33,7 +34,7 @@ class BoundedCache(Generic[K, V]):
         """Store a value for so many seconds, in the place of an older one."""
         self._entries.pop(key, None)
         if len(self._entries) >= self._size:
-            del self._entries[next(iter(self._entries))]
+            self._entries.popitem(last=False)
         self._entries[key] = value, time() + seconds
 
     def clear(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from time import monotonic
 from typing import Any
@@ -33,7 +34,7 @@ class Tracking:
 
     def __init__(self, entries: int) -> None:
         self.entries = entries
-        self._places: dict[str, Kept] = {}
+        self._places = OrderedDict[str, Kept]()  # a dict looks for its first for long
         self._trusted: dict[object, float] = {}
         """Until when each connection is known to carry what Redis says."""
         self._fresh_until = 0.0
@@ -57,14 +58,14 @@ class Tracking:
         kept = self._places.get(key)
         if kept is None:
             if len(self._places) >= self.entries:
-                self._places.pop(next(iter(self._places))).is_current = False
+                self._places.popitem(last=False)[1].is_current = False
             kept = self._places[key] = Kept()
         return kept
 
     def forget(self, keys: Iterable[str] | None) -> None:
         """Drop the values of keys that have changed; None for all, if Redis was emptied or a connection lost."""
         if keys is None:
-            places, self._places = self._places, {}
+            places, self._places = self._places, OrderedDict()
             for kept in places.values():
                 kept.is_current = False
             return
