@@ -145,7 +145,7 @@ class TokenIssuer:
             return access, None, None
         stores = self.revocation.stores
         kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
-        refresh = begin_family(stores, authorization, client, kept)
+        refresh = begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
         ttl, writes = _writes(access, refresh)
         writes = (*begin(stores, authorization, ttl=ttl), *writes)
         answers = await stores.kv.write(*writes) if writes else []
@@ -176,7 +176,9 @@ class TokenIssuer:
         refresh = grant.refresh_token
         if refresh is None:
             kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
-            refresh = begin_family(stores, authorization, client, kept)
+            refresh = begin_family(
+                stores, authorization, client, kept, access_lifetime=access.lifetime
+            )
         id_token = None
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
             hashed = HashedArtifacts(access_token=access.token)
@@ -184,7 +186,7 @@ class TokenIssuer:
                 authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims
             )
         ttl, writes = _writes(access, refresh)
-        if refresh is None or refresh.authorization_until < clock() + ttl:
+        if refresh is None or refresh.stored_until < refresh.authorization_until:
             writes = (*prolong(stores, authorization, ttl=ttl), *writes)
         if single_use is not None:
             writes = (single_use.swap, *writes)
@@ -231,7 +233,7 @@ class TokenIssuer:
 def _writes(
     access: MintedToken, refresh: MintedRefreshToken | None
 ) -> tuple[int, tuple[Command, ...]]:
-    """Return the longest lifetime of the tokens, and the commands that write them."""
+    """Return the seconds for which the tokens need their authorization, and the commands that write them."""
     if refresh is None:
         return access.lifetime, access.writes
-    return max(access.lifetime, refresh.lifetime), (*access.writes, refresh.write)
+    return refresh.authorization_until - clock(), (*access.writes, refresh.write)

@@ -78,30 +78,43 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until it expires, unless it is used."""
     ends_at: int
     """The end of its family, whatever is used."""
-    authorization_until: int = 0
-    """Until then the authorization was in the store before, without another write."""
+    authorization_until: int
+    """Until then the authorization has to stay in the store, for this token and every access token."""
+    stored_until: int = 0
+    """Until then it is there without another write."""
     write: Command
 
 
 def begin_family(
-    stores: Stores, authorization: Authorization, client: Client, user_claims: Mapping[str, object]
+    stores: Stores,
+    authorization: Authorization,
+    client: Client,
+    user_claims: Mapping[str, object],
+    *,
+    access_lifetime: int = 0,
 ) -> MintedRefreshToken | None:
-    """Mint the first token of a family, if offline_access was granted (OIDC Core §11)."""
+    """Mint the first token of a family, if offline_access was granted (OIDC Core §11).
+
+    The access token beside it, if there is one, lasts for `access_lifetime` seconds.
+    """
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
         return None
     handle = _token_of_family(authorization, random_bytes(_RANDOM))
     ends_at = _end_of_family(authorization, client)
     ttl = _lifetime(client, ends_at)
+    until = clock() + max(ttl, access_lifetime)
     record = RefreshToken(
         seed=random_text(32),
         ends_at=ends_at,
         sealed_claims=_seal_claims(user_claims, handle),
         # A confidential client has to authenticate anyway, and may change its key.
         cnf=authorization.cnf if client.is_public else None,
-        authorization_until=clock() + ttl,
+        authorization_until=until,
     )
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
-    return MintedRefreshToken(handle=handle, lifetime=ttl, ends_at=ends_at, write=write)
+    return MintedRefreshToken(
+        handle=handle, lifetime=ttl, ends_at=ends_at, authorization_until=until, write=write
+    )
 
 
 def _end_of_family(authorization: Authorization, client: Client) -> int:
@@ -121,12 +134,13 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
     derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
     following, before = _token_of_family(token.authorization, derived), token.record
     ttl = _lifetime(client, before.ends_at)
+    until = _authorization_until(before, client, ttl)
     record = RefreshToken(
         seed=random_text(32),
         ends_at=before.ends_at,
         sealed_claims=_seal_claims(open_claims(before, token.handle), following),
         cnf=before.cnf,
-        authorization_until=max(before.authorization_until, clock() + ttl),
+        authorization_until=until,
     )
     # Only where it does not exist yet: it may be in use, or spent already. But a repeat writes it,
     # too: the failure that lost the first answer may have lost the write.
@@ -135,7 +149,8 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
         handle=following,
         lifetime=ttl,
         ends_at=before.ends_at,
-        authorization_until=before.authorization_until,
+        authorization_until=until,
+        stored_until=before.authorization_until,
         write=write,
     )
 
@@ -148,7 +163,8 @@ def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRef
         handle=handle,
         lifetime=ttl,
         ends_at=record.ends_at,
-        authorization_until=record.authorization_until,
+        authorization_until=_authorization_until(record, client, ttl),
+        stored_until=record.authorization_until,
         write=stores.refresh_tokens.extend(handle.selector, handle.digest, ttl=ttl),
     )
 
@@ -227,3 +243,8 @@ def _lifetime(client: Client, ends_at: int) -> int:
     if client.refresh_token_expiration == "sliding":
         return min(client.sliding_refresh_token_lifetime, left)
     return left
+
+
+def _authorization_until(before: RefreshToken, client: Client, ttl: int) -> int:
+    """Return the end of the longest-lived token: this one, the access token beside it, or an earlier one."""
+    return max(before.authorization_until, clock() + max(ttl, client.access_token_lifetime))

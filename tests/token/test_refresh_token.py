@@ -211,6 +211,23 @@ async def test_the_last_access_token_outlives_its_family(
     assert await service.is_active(answer["access_token"])
 
 
+async def test_a_lower_lifetime_does_not_end_older_access_tokens(
+    service: RunningService, config: dict[str, Any], clock: Clock
+) -> None:
+    client_in(config, "sliding")["access_token_lifetime"] = "1h"
+    reload(service, config)
+    first = await service.user_token("sliding", SCOPE)
+    clock.forward(minutes=1)
+    second = await refresh(service, first, "sliding")
+    client_in(config, "sliding")["access_token_lifetime"] = "1m"
+    reload(service, config)
+    clock.forward(minutes=5)
+    assert (await refresh(service, second, "sliding")).status == 200
+    clock.forward(minutes=53)
+    assert await service.is_active(first["access_token"])
+    assert await service.is_active(second["access_token"])
+
+
 async def test_a_family_that_slides_no_more_lives_to_its_absolute_end(
     service: RunningService, config: dict[str, Any], clock: Clock
 ) -> None:
