@@ -94,7 +94,9 @@ class Passwords:
 
     def __init__(self, registry: LiveRegistry) -> None:
         self.refusal_times = deque[float](maxlen=REMEMBERED)
-        """Seconds that the last refusals at the full cost took in this process."""
+        """Seconds that the last refusals at the full cost took in this process, or one at another replica."""
+        self.measured: float | None = None
+        """The last of them that this process has seen itself."""
         self.has_learned = False
         self.met: PasswordHash | None = None
         """The slowest hash that this process has met, if it is slower than all of the registry's."""
@@ -123,7 +125,7 @@ class Passwords:
         began = monotonic()
         await asyncio.to_thread(matches, "", self.decoy)
         took = monotonic() - began
-        self.refusal_times.append(before + took)
+        self._note(before + took)
         return took
 
     def has_full_cost(self, stored: str | None) -> bool:
@@ -134,7 +136,7 @@ class Passwords:
     async def even_out(self, took: float, *, full_cost: bool) -> None:
         """Remember a refusal at the full cost; let any other take as long as one of them."""
         if full_cost:
-            self.refusal_times.append(took)
+            self._note(took)
         elif self.refusal_times:
             # One of them and not their mean, which nothing that is computed takes.
             await asyncio.sleep(random.choice(self.refusal_times) - took)  # noqa: S311 - no secret
@@ -149,7 +151,8 @@ class Passwords:
 
     def expect(self, cost: RefusalCost) -> None:
         """Let refusals cost as much as they do at other replicas."""
-        if cost.seconds is not None and not self.refusal_times:
+        if cost.seconds is not None and self.measured is None:
+            self.refusal_times.clear()
             self.refusal_times.append(min(cost.seconds, PATIENCE))
         told = usable_hash(cost.decoy)
         if told is not None:
@@ -160,6 +163,10 @@ class Passwords:
     def decoy(self) -> PasswordHash:
         """The slowest hash."""
         return _slower(_slower(self._slowest_listed(), self._told), self.met)
+
+    def _note(self, took: float) -> None:
+        self.refusal_times.append(took)
+        self.measured = took
 
     def _slowest_listed(self) -> PasswordHash:
         users = self._registry.current.users

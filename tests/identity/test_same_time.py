@@ -19,6 +19,7 @@ from service.model.password_hash import USUAL, PasswordHash, RefusalCost, parse_
 from service.model.user import User
 from service.store.keyvalue import KeyValue
 from service.store.stores import PASSWORDS, Stores
+from tests.conftest import Clock
 from tests.identity.people import ADDRESS, ALICE, BOB, PASSWORD, REGISTRY, Live
 
 BCRYPT = replace(ALICE, password="$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe")
@@ -28,6 +29,7 @@ DJANGO = replace(
 )
 """Costs more than all others."""
 CHEAP = replace(BOB, password=PasswordHasher(1, 64, 1).hash(PASSWORD))
+SLOW_BCRYPT = replace(ALICE, password="$2b$12$" + "." * 53)
 NOBODY = Live(replace(REGISTRY, users=()))
 """Of a registry whose users are in another system."""
 SLOW = replace(ALICE, password=PasswordHasher(3, 65536, 1).hash(PASSWORD))
@@ -163,6 +165,18 @@ async def test_faster_hash_does_not_replace_a_slower_one_for_all(
     assert {*hashed} == {shape_of(DJANGO)}
 
 
+async def test_replica_without_bcrypt_leaves_a_slower_hash_of_it_for_the_others(
+    replica: Replica, hashed: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await refuse(replica(SLOW_BCRYPT), "alice")
+    with monkeypatch.context() as without_bcrypt:
+        without_bcrypt.setattr(module, "can_verify", lambda known: known.scheme != "bcrypt")
+        await refuse(replica(SLOW), "alice")
+    hashed.clear()
+    await refuse(replica(), "mallory")
+    assert {*hashed} == {shape_of(SLOW_BCRYPT)}
+
+
 async def test_cost_that_the_store_has_lost_is_written_again_by_who_met_it(
     replica: Replica, stores: Stores, hashed: list[object]
 ) -> None:
@@ -212,6 +226,32 @@ async def test_time_of_another_system_s_refusal_is_known_to_a_new_process(
     await refuse(replica(ALICE, kind=Directory), "alice")
     await refuse(replica(ALICE, kind=Directory), "mallory")
     assert len(waited) == 1
+
+
+@pytest.mark.usefixtures("waited")
+async def test_each_process_shares_the_present_time_of_another_system_once_a_day(
+    replica: Replica, stores: Stores, clock: Clock
+) -> None:
+    running = replica(ALICE, kind=Directory)
+    shared = []
+    for hours in (0, 1, 24):
+        clock.forward(hours=hours)
+        await stores.kv.write(stores.refusal_costs.put(RefusalCost(seconds=4), PASSWORDS, ttl=60))
+        await refuse(running, "alice")
+        (cost,) = await stores.kv.read(stores.refusal_costs.read(PASSWORDS))
+        shared.append(cost is not None and cost.seconds == 4)
+    assert shared == [False, True, False]
+
+
+async def test_process_that_measured_nothing_follows_what_others_measure(
+    replica: Replica, stores: Stores, waited: list[float]
+) -> None:
+    running = replica(kind=Directory)
+    for seconds in (4, 1):
+        cost = RefusalCost(seconds=seconds)
+        await stores.kv.write(stores.refusal_costs.put(cost, PASSWORDS, ttl=60))
+        await refuse(running, "mallory")
+    assert [round(each) for each in waited] == [4, 1]
 
 
 @pytest.fixture
