@@ -51,6 +51,8 @@ CREDENTIALS = "X-Check-Authorization"
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
 _PER_TOKEN = Fields({"Vary": "Authorization", NOSNIFF: "nosniff"})
 _NOBODY = Fields({"Cache-Control": "no-store", "Vary": "Authorization", NOSNIFF: "nosniff"})
+_PARAMETERS = frozenset({"scope", "acr", "max_age"})
+"""A misspelt one would let everything pass."""
 _LONGEST_AGE = 9
 """Digits of max_age."""
 
@@ -208,6 +210,8 @@ def _read_demand(request: Message) -> Demand:
 def _demand_in(query: str) -> Demand:
     params = Params.parse(query)
     params.refuse_repeated(frozenset())
+    if unknown := sorted(params.values.keys() - _PARAMETERS):
+        raise InvalidRequest(f"{unknown[0]} is not a parameter of a check")
     age = params.get("max_age")
     if age is not None and not (age.isascii() and age.isdigit() and len(age) <= _LONGEST_AGE):
         raise InvalidRequest("max_age is not a number of seconds")

@@ -205,7 +205,10 @@ async def test_a_bound_token_needs_a_proof_for_the_original_request(
     assert (await check(service, token, path, **sent)).refusal[0] == 401  # used before
 
 
-@pytest.mark.parametrize("query", ["scope=a&scope=b", "max_age=soon", "max_age=-1", "acr=a&acr=a"])
+@pytest.mark.parametrize(
+    "query",
+    ["scope=a&scope=b", "max_age=soon", "max_age=-1", "acr=a&acr=a", "scopes=api1.read", "Scope=a"],
+)
 async def test_a_check_that_is_set_up_wrongly_fails_closed(
     service: RunningService, token: str, query: str
 ) -> None:

@@ -1,7 +1,7 @@
 """A real SPIRE, whose workloads are clients and APIs of a service without any secret (JWT-SVID, SPIFFE Federation §5).
 
-`make spire-test` builds SPIRE's server and agent from the Go module proxy, once, in five minutes of one core, and runs this for a
-minute. CI does not.
+`make spire-test` builds SPIRE's server, agent and OIDC discovery provider from the Go module proxy, once, in five minutes of one
+core, and runs this for two minutes. CI does not.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import shutil
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,10 +23,12 @@ from tests.driving.certificate import certified
 from tests.driving.ports import lasting_ports
 from tests.driving.program import eventually, program_running
 from tests.interop.steps import Steps
-from tests.spire.spire import Spire, spire_running
+from tests.spire.spire import Ports, Spire, spire_running
 
 CART, ORDERS, STRANGER = "/ns/shop/sa/cart", "/ns/apis/sa/orders", "/ns/other/sa/cart"
-CLIENT_ID = "shop.ns%2Fshop%2Fsa%2Fcart"
+BY_BUNDLE = "shop.ns%2Fshop%2Fsa%2Fcart"
+BY_DISCOVERY = "shop.spiffe%3A%2F%2Fexample.org%2Fns%2Fshop%2Fsa%2Fcart"
+"""The client ids of the cart, by `{path}` and by `{sub}`."""
 
 
 class Service:
@@ -46,41 +49,77 @@ class Service:
         answer = self.ask("/connect/token", svid, **grant, **more)
         return answer.status_code, answer.json()
 
+    def accepts(self, svid: str) -> bool:
+        """Whether the workload gets a token."""
+        return self.token(svid, kind=CLIENT_ASSERTION)[0] == httpx2.codes.OK
+
 
 def run(steps: Steps, spire: Spire, service: Service) -> None:
-    """Everything that a workload does with its SVID."""
-    for path in (CART, ORDERS, STRANGER):
-        spire.register(path)
+    """Everything that a workload does with its SVID, whose keys come from the bundle endpoint."""
     cart, orders = (spire.fetch(path, service.issuer) for path in (CART, ORDERS))
     for kind in (JWT_SPIFFE, CLIENT_ASSERTION):
-        with steps.step(
-            f"a workload gets a token by its SVID, and an API introspects by its own: {kind}"
-        ):
-            status, answer = service.token(cart, kind=kind)
-            assert status == httpx2.codes.OK, answer
-            introspected = service.ask(
-                "/connect/introspect", orders, kind=kind, token=answer["access_token"]
-            ).json()
-            assert (introspected["active"], introspected["client_id"]) == (True, CLIENT_ID)
+        accept(steps, service, (cart, orders), kind, BY_BUNDLE)
+    refuse(steps, spire, service, {"an API's SVID": orders, "a changed SVID": cart[:-4] + "AAAA"})
+    renew(steps, spire, service, cart)
+
+
+def run_by_discovery(steps: Steps, spire: Spire, service: Service) -> None:
+    """The same where SPIRE is an issuer like any other, whose keys come from its OIDC discovery provider."""
+    cart, orders = (spire.fetch(path, service.issuer) for path in (CART, ORDERS))
+    accept(steps, service, (cart, orders), CLIENT_ASSERTION, BY_DISCOVERY)
+    refuse(steps, spire, service, {"a changed SVID": cart[:-4] + "AAAA"})
+    with steps.step("jwt-spiffe is for kind: spiffe alone"):
+        status, answer = service.token(cart, kind=JWT_SPIFFE)
+        assert (status, answer["error"]) == (httpx2.codes.UNAUTHORIZED, "invalid_client")
+    renew(steps, spire, service, cart)
+
+
+def accept(
+    steps: Steps, service: Service, svids: tuple[str, str], kind: str, client_id: str
+) -> None:
+    """A workload gets a token, and an API asks about it, both by their SVIDs alone."""
+    cart, orders = svids
+    name = f"a workload gets a token by its SVID, and an API introspects by its own: {kind}"
+    with steps.step(name):
+        status, answer = service.token(cart, kind=kind)
+        assert status == httpx2.codes.OK, answer
+        introspected = service.ask(
+            "/connect/introspect", orders, kind=kind, token=answer["access_token"]
+        ).json()
+        assert (introspected["active"], introspected["client_id"]) == (True, client_id)
+
+
+def refuse(steps: Steps, spire: Spire, service: Service, more: Mapping[str, str]) -> None:
+    """SVIDs that are not for this service, or of no workload of its rules, are worth nothing."""
     refused = {
         "an SVID for another audience": spire.fetch(CART, "https://other.example"),
         "the SVID of a workload that no rule fits": spire.fetch(STRANGER, service.issuer),
-        "an API's SVID": orders,
-        "a changed SVID": cart[:-4] + "AAAA",
+        **more,
     }
     for name, svid in refused.items():
         with steps.step(f"{name} brings no token"):
-            status, answer = service.token(svid)
+            status, answer = service.token(svid, kind=CLIENT_ASSERTION)
             assert (status, answer["error"]) == (httpx2.codes.UNAUTHORIZED, "invalid_client")
-    renewed = cart
+
+
+def renew(steps: Steps, spire: Spire, service: Service, cart: str) -> None:
+    """SPIRE changes its key all by itself."""
     with steps.step("SPIRE signs by another key after a while, and the service follows"):
         eventually(lambda: key_of(spire.fetch(CART, service.issuer)) != key_of(cart))
         renewed = spire.fetch(CART, service.issuer)
-        eventually(lambda: service.token(renewed)[0] == httpx2.codes.OK)
+        eventually(lambda: service.accepts(renewed))
+
+
+def go_on_without(steps: Steps, spire: Spire, services: tuple[Service, Service]) -> None:
+    """Whatever SPIRE shows its keys by has ended."""
+    fresh = [(service, spire.fetch(CART, service.issuer)) for service in services]
+    eventually(lambda: all(service.accepts(svid) for service, svid in fresh))
     with steps.step("while SPIRE is away, the keys that were read last count"):
-        spire.server.terminate()
-        spire.server.wait()
-        assert service.token(renewed)[0] == httpx2.codes.OK
+        for process in (spire.discovery, spire.server):
+            process.terminate()
+            process.wait()
+        for service, svid in fresh:
+            assert service.accepts(svid)
 
 
 def key_of(svid: str) -> str:
@@ -89,25 +128,39 @@ def key_of(svid: str) -> str:
     return str(json.loads(urlsafe_b64decode(header + "=" * (-len(header) % 4)))["kid"])
 
 
+@contextmanager
+def service_running(config: str, folder: Path, environ: dict[str, str]) -> Iterator[Service]:
+    """The service with this file."""
+    (port,) = lasting_ports(1)
+    file = Path(shutil.copy(Path(__file__).with_name(config), folder))
+    here = environ | {"ISSUER": f"http://localhost:{port}"}
+    with program_running(file, ("--port", str(port)), here) as program:
+        program.url()
+        yield Service(here["ISSUER"])
+
+
 def main() -> None:
-    """Start SPIRE and the service, and try everything."""
+    """Start SPIRE and the services, and try everything."""
     steps = Steps()
-    port, bundle_port, service_port = lasting_ports(3)
+    ports = Ports(*lasting_ports(3))
     with TemporaryDirectory(prefix="spire-") as name:
         folder = Path(name)
         certificate = certified(folder)
         environ = {
-            "ISSUER": f"http://localhost:{service_port}",
-            "BUNDLE": f"https://localhost:{bundle_port}",
+            "BUNDLE": f"https://localhost:{ports.bundle}",
+            "DISCOVERY": f"https://localhost:{ports.discovery}",
             "CA_FILE": str(certificate),
         }
-        config = Path(shutil.copy(Path(__file__).with_name("config.yaml"), folder))
         with (
-            spire_running(folder, certificate, port=port, bundle_port=bundle_port) as spire,
-            program_running(config, ("--port", str(service_port)), environ) as program,
+            spire_running(folder, certificate, ports) as spire,
+            service_running("config.yaml", folder, environ) as by_bundle,
+            service_running("discovery.yaml", folder, environ) as by_discovery,
         ):
-            program.url()
-            run(steps, spire, Service(environ["ISSUER"]))
+            for path in (CART, ORDERS, STRANGER):
+                spire.register(path)
+            run(steps, spire, by_bundle)
+            run_by_discovery(steps, spire, by_discovery)
+            go_on_without(steps, spire, (by_bundle, by_discovery))
     steps.finish()
 
 

@@ -6,6 +6,7 @@ go 1.26.0
 tool (
 	github.com/spiffe/spire/cmd/spire-agent
 	github.com/spiffe/spire/cmd/spire-server
+	github.com/spiffe/spire/support/oidc-discovery-provider
 )
 
 require (
@@ -142,6 +143,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.2 // indirect
 	github.com/googleapis/gax-go/v2 v2.13.0 // indirect
+	github.com/gorilla/handlers v1.5.2 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect

@@ -1,4 +1,4 @@
-"""SPIRE's server and agent, with the workloads of one trust domain: processes of this user, as the Workload API attests them."""
+"""SPIRE's server, agent and OIDC discovery provider, and the workloads of one trust domain: processes of this user, as the Workload API attests them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from tests.driving.process import REPOSITORY
 
 TRUST_DOMAIN = "spiffe://example.org"
 NODE = f"{TRUST_DOMAIN}/node"
-SERVER, AGENT = (REPOSITORY / "build/bin" / name for name in ("spire-server", "spire-agent"))
+SERVER, AGENT, DISCOVERY = (
+    REPOSITORY / "build/bin" / name
+    for name in ("spire-server", "spire-agent", "oidc-discovery-provider")
+)
 PATIENCE = 60
 """Seconds until a program of SPIRE's is ready, or knows what another one was told."""
 
@@ -30,6 +33,7 @@ server {{
     data_dir = "{folder}"
     log_level = "WARN"
     ca_ttl = "1m"
+    jwt_issuer = "https://localhost:{discovery_port}"
     federation {{
         bundle_endpoint {{
             address = "127.0.0.1"
@@ -66,14 +70,28 @@ plugins {{
     WorkloadAttestor "unix" {{ plugin_data {{}} }}
 }}
 """
+DISCOVERY_CONF = """\
+log_level = "warn"
+domains = ["localhost"]
+serving_cert_file {{
+    cert_file_path = "{certificate}"
+    key_file_path = "{certificate}"
+    addr = "127.0.0.1:{discovery_port}"
+}}
+server_api {{
+    address = "unix://{folder}/server.sock"
+    poll_interval = "1s"
+}}
+"""
 
 
 @dataclass(frozen=True)
 class Spire:
-    """A running server with its agent."""
+    """A running server with its agent and discovery provider."""
 
     folder: Path
     server: subprocess.Popen[bytes]
+    discovery: subprocess.Popen[bytes]
 
     def manage(self, *command: str) -> Any:
         """The server's answer to one of its own commands."""
@@ -120,21 +138,33 @@ def _once_it_works(ask: Callable[[], Any]) -> Any:
             time.sleep(1)
 
 
+@dataclass(frozen=True)
+class Ports:
+    """Where SPIRE listens for its agents, and shows its keys as a trust bundle and by discovery."""
+
+    server: int
+    bundle: int
+    discovery: int
+
+
 @contextmanager
-def spire_running(
-    folder: Path, certificate: Path, *, port: int, bundle_port: int
-) -> Iterator[Spire]:
-    """SPIRE with no workload yet; its bundle endpoint shows this certificate (profile https_web)."""
+def spire_running(folder: Path, certificate: Path, ports: Ports) -> Iterator[Spire]:
+    """SPIRE with no workload yet; both places of its keys show this certificate (profile https_web)."""
     values: Mapping[str, object] = {
         "folder": folder,
         "certificate": certificate,
-        "port": port,
-        "bundle_port": bundle_port,
+        "port": ports.server,
+        "bundle_port": ports.bundle,
+        "discovery_port": ports.discovery,
     }
-    for name, text in {"server.conf": SERVER_CONF, "agent.conf": AGENT_CONF}.items():
-        (folder / name).write_text(text.format_map(values))
-    with _program(SERVER, "run", "-config", f"{folder}/server.conf") as server:
-        spire = Spire(folder, server)
+    files = {"server": SERVER_CONF, "agent": AGENT_CONF, "discovery": DISCOVERY_CONF}
+    for name, text in files.items():
+        (folder / f"{name}.conf").write_text(text.format_map(values))
+    with (
+        _program(SERVER, "run", "-config", f"{folder}/server.conf") as server,
+        _program(DISCOVERY, "-config", f"{folder}/discovery.conf") as discovery,
+    ):
+        spire = Spire(folder, server, discovery)
         bundle = _once_it_works(lambda: spire.command("bundle", "show"))
         (folder / "bundle.pem").write_bytes(bundle)
         token = spire.manage("token", "generate", "-spiffeID", NODE)["value"]

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from service.cli.ways.finding import Way
+from service.config.configuration import collector_paused
 from service.config.problem import Finding
 from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
@@ -30,7 +31,8 @@ class Places:
 
     @cached_property
     def _read(self) -> tuple[Source, dict[str, int]]:
-        source = Source(self._file, os.environ, FilesRead())
+        with collector_paused():
+            source = Source(self._file, os.environ, FilesRead())
         clients = source.values.get("clients") if isinstance(source.values, dict) else None
         positions = {
             str(entry["client_id"]): at
