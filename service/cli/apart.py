@@ -64,6 +64,20 @@ def read(file: Path, environ: Mapping[str, str]) -> Configuration:
     """Read by an interpreter that begins anew, as a process with threads has to; raise ConfigError with every problem."""
     if _find_installed() != INSTALLED:  # pickle gives members to dataclasses by their order alone
         raise _refused(file, ANOTHER_RELEASE)
+    try:
+        process, receiving = _start(file, environ)
+    except OSError as error:  # such as too many processes or open files; what serves has to go on
+        raise _refused(file, f"cannot be read by another process: {error.strerror}") from error
+    with process:
+        return _receive(receiving, file)
+
+
+def _start(file: Path, environ: Mapping[str, str]) -> tuple[Popen[bytes], int]:
+    """Return an interpreter that reads, and the end of the pipe at which its answer comes.
+
+    It is in a session of its own: what stops the group of the process that serves, such as Ctrl-C, must not look like a file
+    that cannot be read.
+    """
     receiving, sending = os.pipe()
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; from service.cli.apart import answer; "
@@ -71,14 +85,15 @@ def read(file: Path, environ: Mapping[str, str]) -> Configuration:
     )
     command = [sys.executable, "-c", program]
     try:
-        process = Popen(command, env={**environ}, stdin=DEVNULL, pass_fds=[sending])  # noqa: S603 - this very program
-    except OSError as error:  # such as too many processes; what serves has to go on
+        process = Popen(  # noqa: S603 - this very program
+            command, env={**environ}, stdin=DEVNULL, pass_fds=[sending], start_new_session=True
+        )
+    except OSError:
         os.close(receiving)
-        raise _refused(file, f"cannot be read by another process: {error.strerror}") from error
+        raise
     finally:
         os.close(sending)
-    with process:
-        return _receive(receiving, file)
+    return process, receiving
 
 
 def answer(sending: int, file: str) -> None:
@@ -100,7 +115,7 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
             result: Configuration | ConfigError = load_to_serve(file, environ)
         except ConfigError as error:
             result = error
-        with open(sending, "wb") as stream:
+        with suppress(BrokenPipeError), open(sending, "wb") as stream:  # it may have been stopped
             pickle.dump(result, stream, pickle.HIGHEST_PROTOCOL)
     except BaseException:  # noqa: BLE001 - nothing above is of this process
         print_exc()

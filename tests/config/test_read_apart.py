@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from errno import EMFILE
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -71,6 +74,46 @@ def test_process_that_does_not_start_is_a_problem(
     with pytest.raises(ConfigError, match="cannot be read by another process: No such file"):
         apart.read(file, {})
     assert len([*Path("/proc/self/fd").iterdir()]) == opened
+
+
+def test_too_many_open_files_are_a_problem(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "pipe", Mock(side_effect=OSError(EMFILE, "Too many open files")))
+    with pytest.raises(ConfigError, match="cannot be read by another process: Too many open files"):
+        apart.read(file, {})
+
+
+def test_signal_to_all_processes_of_the_service_does_not_refuse_a_reload(file: Path) -> None:
+    """A supervisor, or Ctrl-C, stops them together; the file has done nothing wrong."""
+    file.with_name("stopping.py").write_text(
+        "import os, signal\nos.killpg(os.getpgid(os.getppid()), signal.SIGTERM)"
+    )
+    file.write_text(
+        "issuer: https://auth.example.com\nextension_grants: [{handler: 'stopping:Grant'}]\n"
+    )
+    program = (
+        "import signal; signal.signal(signal.SIGTERM, lambda *_: print('stopping')); "
+        f"from pathlib import Path; from service.cli import apart; apart.read(Path({str(file)!r}), {{}})"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(file.parent), *sys.path))},
+        start_new_session=True,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout == "stopping\n"
+    assert "stopping:Grant" in told.stderr
+    assert "ended before it was done" not in told.stderr
+
+
+def test_process_that_reads_for_one_that_was_stopped_ends_in_silence() -> None:
+    program = (
+        "import os; from pathlib import Path; from service.cli import apart; "
+        f"apart.begin_to_read(Path({str(EXAMPLE)!r}), {{}}); os._exit(0)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert told.stderr.decode() == ""
 
 
 def test_answer_of_another_release_is_a_problem(
