@@ -21,7 +21,7 @@ from redis.asyncio import Redis
 from service.keys.jose import Key, verify
 from service.proofs.dpop import read_proof
 from service.store.engine.multiplexed import Multiplexed
-from service.store.verbs import INDEX_ADD, Command, new_pace, pace
+from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, new_pace, pace
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
 DIGEST = "d" * 43
@@ -51,15 +51,13 @@ PROLONG: Sequence[Command] = (
     _index(f"ts:{{{DIGEST}}}:ua", "AAAAAAAAAAAAAAAA"),
     ("EXPIRE", f"{TAG}:az", TTL),
 )
-DELEGATE: Sequence[Command] = (
-    _index(f"{TAG}:de:{DIGEST}", DIGEST),
-    PUT,
-    ("EXISTS", f"{TAG}:at:{DIGEST}"),
+BELOW = (f"{TAG}:de:{DIGEST}", f"{TAG}:at:{DIGEST}")
+UNTIL = (1_795_000_000, 1_795_003_600)
+DELEGATE: Command = (
+    *("EVAL", INDEX_ADD_IF, 3, *BELOW, f"{TAG}:at:{DIGEST[1:]}x"),
+    *(*UNTIL, DIGEST, 1, "SET", RECORD, "EX", TTL),
 )
-EXCHANGE: Sequence[Command] = (
-    _index(f"{TAG}:de:{DIGEST}", DIGEST[:38]),
-    ("EXISTS", f"{TAG}:at:{DIGEST}"),
-)
+EXCHANGE: Command = ("EVAL", INDEX_ADD_IF, 2, *BELOW, *UNTIL, DIGEST[:38], 1)
 
 PACE_KEY = f"{TAG}:pp:{DIGEST}"
 POLL: Sequence[Command] = (
@@ -175,7 +173,7 @@ class Floor:
         """Two reads, and the writes of a token below another."""
         await _form(request)
         await self.redis.ask(READ_TWO, seconds=2)
-        await self.redis.ask(DELEGATE, seconds=2)
+        await self.redis.ask((DELEGATE,), seconds=2)
         return _json(OPAQUE)
 
     async def token_exchange(self, request: web.Request) -> web.Response:
@@ -183,7 +181,7 @@ class Floor:
         await _form(request)
         await self.redis.ask(READ_TWO, seconds=2)
         token = await self.es256.sign(CLAIMS, typ="at+jwt")
-        await self.redis.ask(EXCHANGE, seconds=2)
+        await self.redis.ask((EXCHANGE,), seconds=2)
         return _token(token)
 
     async def transaction_token(self, request: web.Request) -> web.Response:

@@ -176,6 +176,28 @@ class Index:
         """Note a member until it expires, and forget those that have; answers how many there are."""
         return ("EVAL", verbs.INDEX_ADD, 1, self.key(selector, digest), clock(), expires_at, member)
 
+    def add_if(
+        self,
+        selector: str,
+        member: str,
+        digest: str = "",
+        *,
+        expires_at: int,
+        source: str,
+        exists: bool,
+        write: Command | None,
+    ) -> Command:
+        """Note a member and run the command that writes it, in one step, if the key `source` exists, or if it does not.
+
+        Answers how many members there are; -1 if nothing was done. All keys have the same selector.
+        """
+        keys: Command = (self.key(selector, digest), source)
+        arguments: Command = (clock(), expires_at, member, int(exists))
+        if write is not None:
+            name, key, *others = write
+            keys, arguments = (*keys, key), (*arguments, name, *others)
+        return ("EVAL", verbs.INDEX_ADD_IF, len(keys), *keys, *arguments)
+
     def keep(self, selector: str, *, expires_at: int) -> Command:
         """Let all members last until `expires_at`."""
         return ("EVAL", verbs.INDEX_KEEP, 1, self.key(selector), clock(), expires_at)

@@ -67,6 +67,11 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3]){_END}
 return redis.call('ZCARD', KEYS[1])"""
 
+INDEX_ADD_IF = f"""\
+if redis.call('EXISTS', KEYS[2]) ~= tonumber(ARGV[4]) then return -1 end
+if KEYS[3] then redis.call(ARGV[5], KEYS[3], unpack(ARGV, 6)) end
+{INDEX_ADD}"""
+
 INDEX_KEEP = f"""\
 for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   redis.call('ZADD', KEYS[1], ARGV[2], member)
@@ -131,7 +136,10 @@ def drop_value(key: str, old: bytes) -> Command:
 
 
 def key_of(command: Command) -> str | None:
-    """Return the one key that a command touches; in a script it comes after the text and the number of keys."""
+    """Return the key that a command is about; in a script it comes after the text and the number of keys.
+
+    Further keys of a script lie in the same slot of a Cluster.
+    """
     if command[0] == "PING":
         return None
     return str(command[3 if command[0] == "EVAL" else 1])

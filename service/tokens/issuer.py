@@ -197,26 +197,31 @@ class TokenIssuer:
         return access, refresh, id_token
 
     async def _store_derived_token(self, grant: DerivedGrant, access: MintedToken) -> None:
-        """Write a token that ends with its source, and undo it if the source was revoked meanwhile.
-
-        The index comes first: from then on a revocation of the source finds this token, too.
-        """
+        """Write a token, from when on a revocation of its source finds it; refuse it if the source was revoked meanwhile."""
         stores, selector, name = self.revocation.stores, grant.source.selector, grant.source.name
-        if name is None:
-            writes = (*access.writes, stores.authorizations.exists(selector))
-            exists_while_active = True
-        else:
-            exists_while_active = is_reference(name)
-            # A reference token is active while its record exists, a JWT while no revocation does.
-            fate = stores.access_tokens if exists_while_active else stores.revoked
-            index = stores.delegated.add(selector, access.name, name, expires_at=access.expires_at)
-            writes = (index, *access.writes, fate.exists(selector, name))
-        answers = await stores.kv.write(*writes)
-        if bool(answers[-1]) is not exists_while_active:
-            await self.revocation.revoke(selector, access.name, expires_at=access.expires_at)
+        if (
+            name is None
+        ):  # only its authorization can end it, without which this token is inactive, too
+            exists = stores.authorizations.exists(selector)
+            *_, is_active = await stores.kv.write(*access.writes, exists)
+            if not is_active:
+                raise grant.refusal("the token has been revoked")
+            return
+        # A reference token is active while its record exists, a JWT while no revocation does.
+        exists_while_active = is_reference(name)
+        fate = stores.access_tokens if exists_while_active else stores.revoked
+        write = stores.delegated.add_if(
+            *(selector, access.name, name),
+            expires_at=access.expires_at,
+            source=fate.key(selector, name),
+            exists=exists_while_active,
+            write=access.writes[0] if access.writes else None,
+        )
+        (count,) = await stores.kv.write(write)
+        if count < 0:
             raise grant.refusal("the token has been revoked")
-        if name is not None and answers[0] > stores.delegated.limit:
-            await self._make_room_below(grant.source, name, access, answers[0])
+        if count > stores.delegated.limit:
+            await self._make_room_below(grant.source, name, access, count)
 
     async def _make_room_below(
         self, source: DerivationSource, name: str, access: MintedToken, count: int

@@ -73,7 +73,7 @@ def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the service's own lifetimes be seconds."""
     for name, value in CONSTANTS.items():
         monkeypatch.setattr(name, value)
-    for script in ("INDEX_ADD", "INDEX_KEEP"):
+    for script in ("INDEX_ADD", "INDEX_ADD_IF", "INDEX_KEEP"):
         text: str = getattr(verbs, script)
         monkeypatch.setattr(verbs, script, text.replace(f"+ {verbs.LINGERS})", "+ 1)"))
 

@@ -1,4 +1,4 @@
-"""Every verb on every kind of store: what it answers, that it bears repetition, and that it touches one key."""
+"""Every verb on every kind of store: what it answers, that it bears repetition, and that its keys are in one slot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from inspect import isfunction
 from typing import get_type_hints
 
 import pytest
+from redis.crc import key_slot
 
 from service.clock import clock
 from service.model.authorization import Spent
@@ -43,6 +44,13 @@ SAMPLES: dict[str, Command] = {
     "Records.exists": RECORDS.exists("r"),
     "Records.drop": RECORDS.drop("r"),
     "Index.add": INDEX.add("i", "new", expires_at=LATER),
+    "Index.add_if": INDEX.add_if(
+        *("i", "new"),
+        expires_at=LATER,
+        source=RECORDS.key("i"),
+        exists=False,
+        write=RECORDS.put("new", "i", "of", ttl=60),
+    ),
     "Index.keep": INDEX.keep("i", expires_at=LATER),
     "Index.members": INDEX.members("i"),
     "Index.first": INDEX.first("i", count=5),
@@ -76,7 +84,7 @@ def test_every_verb_has_a_sample() -> None:
 
 
 def key_of(command: Command) -> str:
-    """Return the one key that a command touches."""
+    """Return the key that a command is about."""
     return str(command[3 if command[0] == "EVAL" else 1])
 
 
@@ -127,6 +135,25 @@ async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
         RECORDS.drop("a"),
     )
     assert added == [1, [b"m"], 1]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+async def test_a_record_is_added_only_while_its_source_exists_or_only_while_it_does_not(
+    kv: KeyValue, exists: bool
+) -> None:
+    there, gone = RECORDS.put("", "w", "source", ttl=60), RECORDS.drop("w", "source")
+    right, wrong = (there, gone) if exists else (gone, there)
+    add = INDEX.add_if(
+        *("w", "m"),
+        expires_at=LATER,
+        source=RECORDS.key("w", "source"),
+        exists=exists,
+        write=RECORDS.put("1", "w", "new", ttl=60),
+    )
+    look = (RECORDS.exists("w", "new"), INDEX.members("w"))
+    await kv.write(INDEX.drop("w"), RECORDS.drop("w", "new"))
+    assert (await kv.write(wrong, add, *look))[1:] == [-1, 0, []]
+    assert (await kv.write(right, add, *look))[1:] == [1, 1, [b"m"]]
 
 
 async def test_an_early_poll_makes_the_interval_longer(kv: KeyValue) -> None:
@@ -182,7 +209,8 @@ async def test_redis_says_how_full_it_is(kv: KeyValue) -> None:
 
 
 @pytest.mark.parametrize("verb", SAMPLES)
-def test_redis_finds_one_key_in_a_verb(three_masters: RedisCluster, verb: str) -> None:
+def test_redis_finds_the_keys_of_a_verb_in_one_slot(three_masters: RedisCluster, verb: str) -> None:
     command = SAMPLES[verb]
-    key = three_masters.masters[0].tell("COMMAND", "GETKEYS", *command)
-    assert key == [key_of(command).encode()]
+    keys = three_masters.masters[0].tell("COMMAND", "GETKEYS", *command)
+    assert keys[0] == key_of(command).encode()
+    assert len({*map(key_slot, keys)}) == 1
