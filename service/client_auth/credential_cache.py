@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from hashlib import sha256
 from typing import Generic, TypeVar
 
 from service.caching import BoundedCache
-from service.model.credentials import RequestCredentials
+from service.model.credentials import RequestCredentials, hash_header
 from service.model.registry import Registry
 from service.model.secret import Secret
 
@@ -33,13 +32,14 @@ class CredentialCache(Generic[T]):
         """Return the sender if the header alone authenticates the request."""
         if request.authorization is None or registry is not self._registry:
             return None
-        known = self._senders.get_stale(_hash(request.authorization))  # the secrets' end is below
+        name = request.authorization_hash or hash_header(request.authorization)
+        known = self._senders.get_stale(name)  # the secrets' end is below
         if known is None:
             return None
-        sender, name, expires_at = known
+        sender, client_id, expires_at = known
         sent = request.params.values
         has_others = not self._credential_parameters.isdisjoint(sent)
-        if has_others or sent.get("client_id", (name,)) != (name,):
+        if has_others or sent.get("client_id", (client_id,)) != (client_id,):
             return None
         return None if expires_at is not None and expires_at <= request.now else sender
 
@@ -60,8 +60,4 @@ class CredentialCache(Generic[T]):
             self._registry = registry
         expiries = [secret.expires_at for secret in secrets if secret.expires_at is not None]
         expires_at = min((at for at in expiries if at > request.now), default=None)
-        self._senders.put(_hash(request.authorization), (sender, name, expires_at))
-
-
-def _hash(header: str) -> bytes:
-    return sha256(header.encode(errors="surrogateescape")).digest()  # it may hold any byte
+        self._senders.put(hash_header(request.authorization), (sender, name, expires_at))

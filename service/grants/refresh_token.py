@@ -104,7 +104,8 @@ def _check_record(record: RefreshToken, request: TokenRequest) -> None:
         raise InvalidGrant("the refresh token is bound to a key that the request does not prove")
 
 
-def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
+def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str] | None:
+    """Return the scope asked for; None where all that was granted is."""
     if not request.scope <= authorization.scope:
         raise InvalidScope("scope is wider than what was granted and is still allowed")
-    return request.scope or authorization.scope
+    return request.scope or None

@@ -19,13 +19,14 @@ from service.http.proxy import ClientAddress
 from service.keys.certificates import MAX_INTERMEDIATES
 from service.model.authorization import Confirmation
 from service.model.certificate import der_in_pem, parse_certificate
-from service.model.credentials import ClientCertificate, RequestCredentials
+from service.model.credentials import ClientCertificate, RequestCredentials, hash_header
 from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 
 CLIENT_CERT, CHAIN, X_SSL_CERT = "Client-Cert", "Client-Cert-Chain", "X-SSL-Cert"
 _SEQUENCE = re.compile(":([A-Za-z0-9+/=]+):")
+_HASH = "the hash of its Authorization header"
 _DER = 2
 """`_ssl.ENCODING_DER`."""
 
@@ -46,9 +47,11 @@ class CredentialReader:
 
     def read(self, request: Message, params: Params) -> RequestCredentials:
         """Return the credentials; `params` are those of the body."""
+        header = authorization(request)
         return RequestCredentials(
             endpoint=request.path,
-            authorization=authorization(request),
+            authorization=header,
+            authorization_hash=None if header is None else _hash_of(request, header),
             params=params,
             certificate=self.read_certificate(request),
             now=clock(),
@@ -79,6 +82,16 @@ def authorization(request: Message) -> str | None:
     if len(headers) > 1:
         raise InvalidRequest("the Authorization header is sent more than once")
     return headers[0] if headers else None
+
+
+def _hash_of(request: Message, header: str) -> bytes:
+    """Return the hash of the Authorization header, computed once for the requests of a connection that have the same head."""
+    known = request.of_head.get(_HASH) if isinstance(request, WholeRequest) else None
+    if known is None:
+        known = hash_header(header)
+        if isinstance(request, WholeRequest):
+            request.of_head[_HASH] = known
+    return known
 
 
 def presented_token(request: Message, *schemes: str) -> str | None:

@@ -51,12 +51,12 @@ class ClientAddress:
 
     def find(self, request: Message) -> str:
         """Return the address of the nearest hop that is not a trusted proxy."""
+        headers = request.headers
+        if "X-Forwarded-For" not in headers and "Forwarded" not in headers:
+            return _peer_text(request.remote)
         peer = _address(request.remote or "")
         if peer is None:
             return request.remote or ""
-        headers = request.headers
-        if "X-Forwarded-For" not in headers and "Forwarded" not in headers:
-            return _text(peer)
         if not self._trusts(peer):
             if not self._has_warned:
                 self._warn(_IGNORED, peer)
@@ -127,6 +127,13 @@ def _forwarded_for(element: str) -> str:
         if name.strip().lower() == "for":
             return value.strip().strip('"')
     return ""
+
+
+@lru_cache(maxsize=1000)
+def _peer_text(remote: str | None) -> str:
+    """Return the address of a peer, an IPv4 one in IPv6 as IPv4; what is not an address stays as it is."""
+    peer = _address(remote or "")
+    return (remote or "") if peer is None else str(peer)
 
 
 @lru_cache(maxsize=1000)  # the same balancers ask all day

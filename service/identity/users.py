@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -146,11 +146,11 @@ class Subjects:
     async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:
         return await find_user_claims(self.users, self.registry, person)
 
-    async def find_permitted_claims(
+    def find_permitted_claims(
         self, authorization: Authorization, permissions: Permissions
-    ) -> Mapping[str, object]:
+    ) -> Awaitable[Mapping[str, object]]:
         """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
-        return await find_permitted_claims(self.users, self.registry, authorization, permissions)
+        return find_permitted_claims(self.users, self.registry, authorization, permissions)
 
     async def find_username(self, session: Session | SignIn) -> str | None:
         if session.idp == LOCAL or "sub" in session.user_claims:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from random import getrandbits
 from typing import Literal
 
 import msgspec
@@ -118,7 +117,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def new_attempt() -> str:
     """Return the id of an attempt to use a code or token up: unique, but no secret."""
-    return f"{getrandbits(96):x}"
+    return random_text(12)
 
 
 ConfirmationMethod = Literal["jkt", "x5t#S256"]

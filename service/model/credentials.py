@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -28,6 +29,8 @@ class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: str
     """The path that the request was sent to."""
     authorization: str | None
+    authorization_hash: bytes | None = None
+    """Its `hash_header`, where that is known already."""
     params: Params
     certificate: ClientCertificate | None
     now: int
@@ -39,6 +42,11 @@ class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             endpoint=endpoint, authorization=None, params=Params(sent), certificate=None, now=now
         )
+
+
+def hash_header(value: str) -> bytes:
+    """Return the SHA-256 of a header's value, which may hold any byte."""
+    return sha256(value.encode(errors="surrogateescape")).digest()
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

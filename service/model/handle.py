@@ -11,7 +11,7 @@ from zlib import crc32
 import msgspec
 
 from service.protocol.base64url import base64url, base64url_ascii
-from service.protocol.randomness import random_bytes, random_text
+from service.protocol.randomness import random_text
 
 HandleKind = Literal[
     "authorization_code",
@@ -66,12 +66,16 @@ def new_selector() -> str:
 
 def new_handle(kind: HandleKind, selector: str) -> Handle:
     """Return a handle with 256 random bits."""
-    return handle_from_secret(kind, selector, random_bytes(32))
+    return _complete(kind, selector, random_text(32))
 
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
     """Return the handle with this secret of 32 bytes."""
-    body = (PREFIXES[kind] + selector).encode() + base64url_ascii(secret)
+    return _complete(kind, selector, base64url(secret))
+
+
+def _complete(kind: HandleKind, selector: str, secret: str) -> Handle:
+    body = (PREFIXES[kind] + selector + secret).encode()
     encoded = body + _checksum(body)
     return Handle(kind, selector, encoded.decode(), _digest(encoded))
 

@@ -6,6 +6,10 @@ from binascii import b2a_base64
 
 _OF_URLS = bytes.maketrans(b"+/", b"-_")
 
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_LAST_OF_16 = {character: "AQgw"[six_bits >> 4] for six_bits, character in enumerate(ALPHABET)}
+"""The last character of 16 bytes, which holds two bits of them, by the one of longer content in its place."""
+
 
 def base64url(content: bytes) -> str:
     return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS).decode()
@@ -15,3 +19,8 @@ def base64url_ascii(content: bytes) -> bytes:
     """Return the characters as bytes, for what is hashed next."""
     # `translate` could drop the padding, but would make a table of all bytes for that each time.
     return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS)
+
+
+def first_16_bytes(encoded: str) -> str:
+    """Return the first 16 bytes of longer content, base64url like that, without decoding it."""
+    return encoded[:21] + _LAST_OF_16[encoded[21]]

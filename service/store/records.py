@@ -43,17 +43,18 @@ class Encoding(Generic[T]):
 
     def __init__(self, kind: str, type: type[T], version: int = FIRST) -> None:  # noqa: A002
         self.kind, self.type, self.version = kind, type, version
-        self._mark = b"" if version == FIRST else b"v%d " % version
+        self.mark = b"" if version == FIRST else b"v%d " % version
+        """The first bytes of every record."""
         self._decode = msgspec.json.Decoder(type).decode
-        self.encode: Callable[[T], bytes] = self._encode_marked if self._mark else _encode
+        self.encode: Callable[[T], bytes] = self._encode_marked if self.mark else _encode
 
     def _encode_marked(self, record: T) -> bytes:
-        return self._mark + _encode(record)
+        return self.mark + _encode(record)
 
     def decode(self, value: bytes) -> T:
         """Return the record; ValueError for bytes that this release does not understand."""
         try:
-            return self._decode(value.removeprefix(self._mark))
+            return self._decode(value.removeprefix(self.mark))
         except msgspec.DecodeError:
             return self._decode(self._remove_mark(value))
 
@@ -138,12 +139,11 @@ class Records(Generic[T]):
 
 def used_once(records: Records[T]) -> Records[T | Spent]:
     """Let `swap` put a `Spent` marker in the place of a record, in one atomic step."""
-    encode, decode = records.encode, records.decode
+    decode = records.decode
+    live, spent = _LIVE + records.encoding.mark, _SPENT + SPENT.mark
 
     def encode_either(record: T | Spent) -> bytes:
-        if isinstance(record, Spent):
-            return _SPENT + SPENT.encode(record)
-        return _LIVE + encode(record)
+        return (spent if isinstance(record, Spent) else live) + _encode(record)
 
     def decode_either(value: bytes) -> T | Spent:
         return decode(value[1:]) if value[:1] == _LIVE else SPENT.decode(value[1:])

@@ -15,7 +15,6 @@ from service.model.client import Client
 from service.model.handle import new_handle
 from service.protocol.authorization_details import Detail, put_details
 from service.protocol.randomness import random_text
-from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.claims import pick, put_authentication_claims, without_protocol_claims
@@ -32,9 +31,11 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     token_type: str
     name: str
     """Its name in an index: the handle's digest, or the `jti` of a JWT."""
+    sha256: str | None
+    """Its hash, base64url, where its record needs it."""
     lifetime: int
     expires_at: int
-    scope: frozenset[str]
+    target: Target
     authorization_details: tuple[Detail, ...]
     writes: tuple[Command, ...]
 
@@ -44,7 +45,7 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
             "access_token": self.token,
             "token_type": self.token_type,
             "expires_in": self.lifetime,
-            "scope": format_scope(self.scope),
+            "scope": self.target.scope_text,
         }
         if self.authorization_details:
             put_details(members, self.authorization_details)
@@ -88,7 +89,7 @@ class AccessTokens:
             "nbf": now,
             "exp": now + lifetime,
             "jti": jti,
-            "scope": format_scope(for_apis.scope),
+            "scope": for_apis.scope_text,
         }
         put_authentication_claims(claims, authorization)
         _put_further_claims(claims, authorization, client, for_apis, user_claims)
@@ -104,9 +105,10 @@ class AccessTokens:
             token=token,
             token_type=token_type(authorization.cnf),
             name=name,
+            sha256=None if handle is None else name,
             lifetime=lifetime,
             expires_at=now + lifetime,
-            scope=for_apis.scope,
+            target=for_apis,
             authorization_details=details,
             writes=() if write is None else (write,),
         )

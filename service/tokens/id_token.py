@@ -16,7 +16,7 @@ from service.keys import jose
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.protocol.base64url import base64url
+from service.protocol.base64url import base64url, first_16_bytes
 from service.tokens.claims import (
     askable,
     claims_of_scope,
@@ -38,6 +38,8 @@ class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a response that its ID token is bound to by hashes (OIDC Core §3.3.2.11)."""
 
     access_token: str | None = None
+    access_token_sha256: str | None = None
+    """The hash of the access token, base64url, where it was needed before."""
     code: str | None = None
     state: str | None = None
 
@@ -45,7 +47,9 @@ class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
         """Return the hashes of those that there are, for a signature by this algorithm."""
         claims: dict[str, str] = {}
         if self.access_token is not None:
-            claims["at_hash"] = half_hash(self.access_token, alg)
+            claims["at_hash"] = half_hash(
+                self.access_token, alg, known_sha256=self.access_token_sha256
+            )
         if self.code is not None:
             claims["c_hash"] = half_hash(self.code, alg)
         if self.state is not None:
@@ -145,7 +149,9 @@ class IdTokens:
         return await self.keys.verify(token, client, algorithms={alg}, typ=types)
 
 
-def half_hash(value: str, alg: str) -> str:
+def half_hash(value: str, alg: str, *, known_sha256: str | None = None) -> str:
     """Return the left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
+    if known_sha256 is not None and alg.endswith("256"):
+        return first_16_bytes(known_sha256)
     digest = _HASHES.get(alg[-3:], sha512)(value.encode()).digest()
     return base64url(digest[: len(digest) // 2])

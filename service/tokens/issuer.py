@@ -12,7 +12,6 @@ from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OPENID
-from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.exchanged import ExchangedTokens
 from service.tokens.expiration import expiration_members
@@ -71,7 +70,7 @@ class TokenIssuer:
                 client_id=authorization.client_id,
                 grant_type=request.grant_type,
                 subject=authorization.subject,
-                scope=access.scope,
+                scope=access.target.scope,
                 refreshable=refresh is not None,
                 authorization_details_types=types_of(access.authorization_details),
             )
@@ -146,8 +145,10 @@ class TokenIssuer:
         stores = self.revocation.stores
         kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
         refresh = begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
-        ttl, writes = _writes(access, refresh)
-        writes = (*begin(stores, authorization, ttl=ttl), *writes)
+        writes = begin(stores, authorization, ttl=_needed_for(access, refresh))
+        writes += access.writes
+        if refresh is not None:
+            writes.append(refresh.write)
         answers = await stores.kv.write(*writes) if writes else []
         if authorization.subject is not None:
             await make_room(stores, authorization, count=answers[0], emit=self.emit)
@@ -181,15 +182,16 @@ class TokenIssuer:
             )
         id_token = None
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
-            hashed = HashedArtifacts(access_token=access.token)
+            hashed = HashedArtifacts(access_token=access.token, access_token_sha256=access.sha256)
             id_token = await self.id_tokens.mint(
                 authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims
             )
-        ttl, writes = _writes(access, refresh)
+        writes = [] if single_use is None else [single_use.swap]
         if refresh is None or refresh.stored_until < refresh.authorization_until:
-            writes = (*prolong(stores, authorization, ttl=ttl), *writes)
-        if single_use is not None:
-            writes = (single_use.swap, *writes)
+            writes += prolong(stores, authorization, ttl=_needed_for(access, refresh))
+        writes += access.writes
+        if refresh is not None:
+            writes.append(refresh.write)
         once = single_use is not None or grant.refresh_token is not None
         answers = await stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[0]):
@@ -235,10 +237,6 @@ class TokenIssuer:
             await stores.kv.write(*[stores.delegated.remove(selector, one, name) for one in names])
 
 
-def _writes(
-    access: MintedToken, refresh: MintedRefreshToken | None
-) -> tuple[int, tuple[Command, ...]]:
-    """Return the seconds for which the tokens need their authorization, and the commands that write them."""
-    if refresh is None:
-        return access.lifetime, access.writes
-    return refresh.authorization_until - clock(), (*access.writes, refresh.write)
+def _needed_for(access: MintedToken, refresh: MintedRefreshToken | None) -> int:
+    """Return the seconds for which the tokens need their authorization."""
+    return access.lifetime if refresh is None else refresh.authorization_until - clock()

@@ -100,9 +100,10 @@ def begin_family(
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
         return None
     handle = _token_of_family(authorization, random_bytes(_RANDOM))
-    ends_at = _end_of_family(authorization, client)
-    ttl = _lifetime(client, ends_at)
-    until = clock() + max(ttl, access_lifetime)
+    now = clock()
+    ends_at = _end_of_family(authorization, client, now)
+    ttl = _lifetime(client, ends_at - now)
+    until = now + max(ttl, access_lifetime)
     record = RefreshToken(
         seed=random_text(32),
         ends_at=ends_at,
@@ -117,8 +118,8 @@ def begin_family(
     )
 
 
-def _end_of_family(authorization: Authorization, client: Client) -> int:
-    ends_at = clock() + client.absolute_refresh_token_lifetime
+def _end_of_family(authorization: Authorization, client: Client, now: int) -> int:
+    ends_at = now + client.absolute_refresh_token_lifetime
     source = authorization.source
     return ends_at if source is None else min(ends_at, source.expires_at)
 
@@ -133,8 +134,9 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
     text, seed = token.handle.text.encode(), token.record.seed.encode()
     derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
     following, before = _token_of_family(token.authorization, derived), token.record
-    ttl = _lifetime(client, before.ends_at)
-    until = _authorization_until(before, client, ttl)
+    now = clock()
+    ttl = _lifetime(client, before.ends_at - now)
+    until = _authorization_until(before, client, now, now + ttl)
     record = RefreshToken(
         seed=random_text(32),
         ends_at=before.ends_at,
@@ -157,13 +159,13 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
 
 def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
-    handle, record = token.handle, token.record
-    ttl = _lifetime(client, record.ends_at)
+    handle, record, now = token.handle, token.record, clock()
+    ttl = _lifetime(client, record.ends_at - now)
     return MintedRefreshToken(
         handle=handle,
         lifetime=ttl,
         ends_at=record.ends_at,
-        authorization_until=_authorization_until(record, client, ttl),
+        authorization_until=_authorization_until(record, client, now, now + ttl),
         stored_until=record.authorization_until,
         write=stores.refresh_tokens.extend(handle.selector, handle.digest, ttl=ttl),
     )
@@ -238,13 +240,13 @@ def _code(family_key: str, random: bytes) -> bytes:
     return blake2b(random, key=family_key.encode(), digest_size=_CODE).digest()
 
 
-def _lifetime(client: Client, ends_at: int) -> int:
-    left = ends_at - clock()
+def _lifetime(client: Client, left: int) -> int:
+    """Return the seconds for which a token can be used whose family has so many left."""
     if client.refresh_token_expiration == "sliding":
         return min(client.sliding_refresh_token_lifetime, left)
     return left
 
 
-def _authorization_until(before: RefreshToken, client: Client, ttl: int) -> int:
+def _authorization_until(before: RefreshToken, client: Client, now: int, expires_at: int) -> int:
     """Return the end of the longest-lived token: this one, the access token beside it, or an earlier one."""
-    return max(before.authorization_until, clock() + max(ttl, client.access_token_lifetime))
+    return max(before.authorization_until, expires_at, now + client.access_token_lifetime)

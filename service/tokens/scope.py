@@ -13,7 +13,7 @@ from service.model.registry import ApiResource, ApiScope, LiveRegistry, Registry
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
-from service.protocol.scope import OFFLINE_ACCESS, parse_scope
+from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 from service.tokens.authorization_details import details_for, resources_of
 from service.tokens.claims import api_claims, pick
 from service.tokens.granting import ScopeRule
@@ -154,6 +154,8 @@ class Target(msgspec.Struct, frozen=True):
     """The same for all tokens for less that may follow, whichever of the resources they name."""
     required_acr: frozenset[str]
     """The authentication contexts that its APIs and scope values demand of users, all of them."""
+    scope_text: str
+    """The scope as the claim and the response write it."""
 
     @property
     def aud(self) -> str | list[str] | None:
@@ -260,6 +262,7 @@ def _find_target(
         tuple(sorted(api_claims(registry, scope, audience))),
         tuple(sorted(api_claims(registry, scope, audience | nameable))),
         required_contexts(registry, scope, audience),
+        format_scope(scope),
     )
 
 

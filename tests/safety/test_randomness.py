@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from service.protocol.base64url import ALPHABET
 from service.protocol.randomness import BLOCK, random_bytes, random_text
 
 pytestmark = pytest.mark.rfc("6749#10.10")
@@ -20,22 +22,28 @@ def test_as_many_bytes_come_as_were_asked_for(length: int) -> None:
     assert len(random_text(length)) == (length * 4 + 2) // 3
 
 
-def test_no_block_is_given_out_twice() -> None:
+def test_texts_consist_of_all_characters_of_base64url() -> None:
+    assert set("".join(random_text(BLOCK) for _ in range(1000))) == set(ALPHABET)
+
+
+@pytest.mark.parametrize("draw", [random_bytes, random_text])
+def test_no_block_is_given_out_twice(draw: Callable[[int], bytes | str]) -> None:
     with ThreadPoolExecutor(8) as threads:
-        drawn = list(threads.map(lambda _: random_bytes(BLOCK), range(MANY)))
+        drawn = list(threads.map(lambda _: draw(BLOCK), range(MANY)))
     assert len(set(drawn)) == MANY
 
 
-def test_a_forked_worker_draws_anew() -> None:
-    random_bytes(BLOCK)  # so that others wait to be given out
+@pytest.mark.parametrize("draw", [random_bytes, lambda length: random_text(length).encode()])
+def test_a_forked_worker_draws_anew(draw: Callable[[int], bytes]) -> None:
+    length = len(draw(BLOCK))  # and others wait to be given out
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, random_bytes(BLOCK))
+        os.write(writing, draw(BLOCK))
         os._exit(0)
     os.close(writing)
-    in_child = os.read(reading, BLOCK)
+    in_child = os.read(reading, length)
     os.close(reading)
     os.waitpid(child, 0)
-    assert len(in_child) == BLOCK
-    assert in_child not in {random_bytes(BLOCK) for _ in range(1000)}
+    assert len(in_child) == length
+    assert in_child not in {draw(BLOCK) for _ in range(1000)}
