@@ -72,26 +72,23 @@ class Grants:
     def __init__(self, parts: GrantParts) -> None:
         """Make every grant; raise ExtensionGrantError if two have one type or one cannot be made."""
         self._parts = parts
+        self._registry = parts.services.registry
         self._by_generation: Mapping[str, Mapping[str, Grant]] = {}
-        self.prepare(parts.services.registry.current)
+        self.prepare(self._registry.current)
 
     def prepare(self, registry: Registry) -> None:
         """Make the grants of the next registry, and keep those of the present one."""
-        present = self._parts.services.registry.current.generation
+        present = self._registry.current.generation
         kept = {name: made for name, made in self._by_generation.items() if name == present}
         self._by_generation = kept | {registry.generation: _by_type(self._parts, registry)}
 
     def find(self, grant_type: str) -> Grant | None:
-        return self._current.get(grant_type)
+        return self._by_generation[self._registry.current.generation].get(grant_type)
 
     @property
     def types(self) -> frozenset[str]:
         """All grant types, also those that no client uses."""
-        return frozenset(self._current)
-
-    @property
-    def _current(self) -> Mapping[str, Grant]:
-        return self._by_generation[self._parts.services.registry.current.generation]
+        return frozenset(self._by_generation[self._registry.current.generation])
 
 
 def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
 from service.model.events import RefreshTokenReused
-from service.model.handle import Handle, parse_handle
+from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
@@ -17,7 +17,12 @@ from service.tokens.continuing import continue_grant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, is_source_active
 from service.tokens.permitted import continue_offline
-from service.tokens.refresh_token import ActiveRefreshToken, MintedRefreshToken, is_of_family
+from service.tokens.refresh_token import (
+    ActiveRefreshToken,
+    MintedRefreshToken,
+    is_of_family,
+    open_claims,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,9 @@ class RefreshTokenGrant:
         registry = self.registry.current
         authorization = continue_offline(authorization, registry.permissions_of(request.client))
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
-        single_use, following = self._rotate(token, request, is_spent=isinstance(found, Spent))
+        kept = open_claims(record, handle)
+        is_spent = isinstance(found, Spent)
+        single_use, following = self._rotate(token, request.client, kept, is_spent=is_spent)
         return continue_grant(
             authorization,
             request,
@@ -64,26 +71,23 @@ class RefreshTokenGrant:
             scope=_narrow_scope(authorization, request),
             issue_id_token=authorization.session_id is not None,
             refresh_token=following,
-            user_claims=_kept_claims(record, handle, request.client),
+            user_claims=None if request.client.update_access_token_claims_on_refresh else kept,
         )
 
     def _rotate(
-        self, token: ActiveRefreshToken, request: TokenRequest, *, is_spent: bool
+        self,
+        token: ActiveRefreshToken,
+        client: Client,
+        user_claims: Mapping[str, object],
+        *,
+        is_spent: bool,
     ) -> tuple[SingleUse | None, MintedRefreshToken]:
         """Return the family's next token: the same one, the same successor again, or a new one."""
-        stores, client = self.revocation.stores, request.client
+        stores = self.revocation.stores
         if not is_spent and client.refresh_token_usage == "reuse":
             return None, refresh_token.keep(stores, token, client)
-        following = refresh_token.rotate(stores, token, client)
+        following = refresh_token.rotate(stores, token, client, user_claims)
         return None if is_spent else refresh_token.use_up(stores, token, client), following
-
-
-def _kept_claims(
-    record: RefreshToken, handle: Handle, client: Client
-) -> Mapping[str, object] | None:
-    if client.update_access_token_claims_on_refresh:
-        return None
-    return refresh_token.open_claims(record, handle)
 
 
 def _find_usable(

@@ -76,7 +76,8 @@ class FileUsers:
         self._by_email: Mapping[str, User | None] = {}
 
     async def by_subject(self, sub: str) -> User | None:
-        self._refresh()
+        if self._registry.current.users is not self._users:  # nearly never, and each token asks
+            self._refresh()
         return self._by_subject.get(sub)
 
     find_token_user = by_subject

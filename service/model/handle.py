@@ -10,7 +10,7 @@ from zlib import crc32
 
 import msgspec
 
-from service.protocol.base64url import base64url, base64url_ascii
+from service.protocol.base64url import base64url
 from service.protocol.randomness import random_text
 
 HandleKind = Literal[
@@ -75,19 +75,18 @@ def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle
 
 
 def _complete(kind: HandleKind, selector: str, secret: str) -> Handle:
-    body = (PREFIXES[kind] + selector + secret).encode()
-    encoded = body + _checksum(body)
-    return Handle(kind, selector, encoded.decode(), _digest(encoded))
+    body = PREFIXES[kind] + selector + secret
+    text = body + _checksum(body)
+    return Handle(kind, selector, text, digest(text))
 
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; None for a typo or another kind."""
     if not text.startswith(PREFIXES[kind]) or _WELL_FORMED.fullmatch(text) is None:
         return None
-    encoded = text.encode()
-    if not encoded.endswith(_checksum(encoded[:-_CHECKSUM])):
+    if text[-_CHECKSUM:] != _checksum(text[:-_CHECKSUM]):
         return None
-    return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text, _digest(encoded))
+    return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text, digest(text))
 
 
 def kind_of(text: str) -> HandleKind | None:
@@ -97,11 +96,7 @@ def kind_of(text: str) -> HandleKind | None:
 
 def digest(text: str) -> str:
     """Return the SHA-256, base64url: the form of secrets and of callers' values in Redis keys."""
-    return _digest(text.encode())
-
-
-def _digest(text: bytes) -> str:
-    return base64url(sha256(text).digest())
+    return base64url(sha256(text.encode()).digest())
 
 
 def is_selector(text: str) -> bool:
@@ -109,5 +104,5 @@ def is_selector(text: str) -> bool:
     return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 
-def _checksum(body: bytes) -> bytes:
-    return base64url_ascii(crc32(body).to_bytes(4, "big"))
+def _checksum(body: str) -> str:
+    return base64url(crc32(body.encode()).to_bytes(4, "big"))

@@ -12,13 +12,8 @@ _LAST_OF_16 = {character: "AQgw"[six_bits >> 4] for six_bits, character in enume
 
 
 def base64url(content: bytes) -> str:
-    return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS).decode()
-
-
-def base64url_ascii(content: bytes) -> bytes:
-    """Return the characters as bytes, for what is hashed next."""
     # `translate` could drop the padding, but would make a table of all bytes for that each time.
-    return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS)
+    return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS).decode()
 
 
 def first_16_bytes(encoded: str) -> str:

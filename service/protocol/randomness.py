@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 
 from service.protocol.base64url import base64url
 
@@ -13,11 +13,9 @@ BLOCK = 32
 _TOGETHER = 64
 """Blocks that are drawn at once."""
 
-_CHARACTERS = 44
-"""Those of a block as text; each has six random bits."""
-
 _blocks: deque[bytes] = deque()
-_texts: deque[str] = deque()
+_texts = defaultdict[int, deque[str]](deque)
+"""By their length in bytes."""
 for _drawn in (_blocks, _texts):
     os.register_at_fork(after_in_child=_drawn.clear)  # no two processes may have the same
 
@@ -34,11 +32,12 @@ def random_bytes(length: int) -> bytes:
 
 
 def random_text(length: int) -> str:
-    """Return at least as many random bits as in so many bytes, at most 32, as characters of base64url."""
+    """Return at least as many random bits as in so many bytes, as characters of base64url; each text is used once."""
     try:
-        block = _texts.pop()
+        return _texts[length].pop()
     except IndexError:
-        drawn = base64url(os.urandom(_TOGETHER * _CHARACTERS * 6 // 8))
-        block, *others = [drawn[at : at + _CHARACTERS] for at in range(0, len(drawn), _CHARACTERS)]
-        _texts.extend(others)
-    return block[: (length * 8 + 5) // 6]
+        characters = (length * 8 + 5) // 6
+        drawn = base64url(os.urandom(_TOGETHER * characters * 6 // 8))
+        text, *others = [drawn[at : at + characters] for at in range(0, len(drawn), characters)]
+        _texts[length].extend(others)
+        return text

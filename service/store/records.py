@@ -94,13 +94,13 @@ class Records(Generic[T]):
 
     def __init__(self, prefix: str, name: str, type: type[T], version: int = FIRST) -> None:  # noqa: A002
         self.prefix, self.name = prefix, name
+        self._before, self._after = f"{prefix}:{{", f"}}:{name}"
         self.encoding = Encoding(name, type, version)
         self.encode, self.decode = self.encoding.encode, self.encoding.decode
 
     def key(self, selector: str, digest: str = "") -> str:
-        if digest:
-            return f"{self.prefix}:{{{selector}}}:{self.name}:{digest}"
-        return f"{self.prefix}:{{{selector}}}:{self.name}"
+        key = f"{self._before}{selector}{self._after}"
+        return f"{key}:{digest}" if digest else key
 
     def read(self, selector: str, digest: str = "") -> Read[T]:
         return Read(self.key(selector, digest), self.decode)
@@ -115,11 +115,13 @@ class Records(Generic[T]):
 
     def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds unless there is one; answers whether it was written."""
-        return (*self.put(record, selector, digest, ttl=ttl), "NX")
+        key, value = self.key(selector, digest), self.encode(record)
+        return ("SET", key, value, "EX", max(ttl, 1), "NX")
 
     def swap(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record in the place of one that is there; answers the old one, or None and writes nothing."""
-        return (*self.put(record, selector, digest, ttl=ttl), "XX", "GET")
+        key, value = self.key(selector, digest), self.encode(record)
+        return ("SET", key, value, "EX", max(ttl, 1), "XX", "GET")
 
     def rewrite(self, record: T, selector: str, digest: str = "") -> Command:
         """Change a record that is still there, for the time it has left."""

@@ -93,12 +93,12 @@ class TokenIssuer:
         """Raise InvalidGrant, before anything is used up, if the user has to authenticate in a stronger way for it."""
         origin, targets = grant.authorization, self.access_tokens.targets
         if isinstance(grant, ContinuedGrant):
-            narrowed = (grant.scope, grant.resources, grant.authorization_details)
-            target = targets.find(origin, *narrowed)
+            details = grant.authorization_details
+            target = targets.find(origin, grant.scope, grant.resources, details)
         else:
             target = targets.find(origin)
-        if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
-            origin = grant.source.authorization or origin
+            if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
+                origin = grant.source.authorization or origin
         targets.require_acr(client, target[0], origin)
         return target
 

@@ -124,8 +124,10 @@ def _end_of_family(authorization: Authorization, client: Client, now: int) -> in
     return ends_at if source is None else min(ends_at, source.expires_at)
 
 
-def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
-    """Mint the successor of a token that is used now, or was within the reuse interval.
+def rotate(
+    stores: Stores, token: ActiveRefreshToken, client: Client, user_claims: Mapping[str, object]
+) -> MintedRefreshToken:
+    """Mint the successor of a token that is used now, or was within the reuse interval; it keeps the user's claims.
 
     It is derived: always the same, and secret without the seed. So a client that lost the answer
     gets it again, racing replicas agree without a lock, and neither the old token alone nor a dump
@@ -140,7 +142,7 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
     record = RefreshToken(
         seed=random_text(32),
         ends_at=before.ends_at,
-        sealed_claims=_seal_claims(open_claims(before, token.handle), following),
+        sealed_claims=_seal_claims(user_claims, following),
         cnf=before.cnf,
         authorization_until=until,
     )

@@ -41,9 +41,11 @@ def requested_scope(
         if rule not in _JUDGED_LATER:
             check_allowed(scope, client, registry)
         return scope
+    if rule in _JUDGED_LATER:
+        return frozenset()
     if rule is ScopeRule.REQUIRED:
         raise InvalidScope("scope is missing")
-    if rule in _JUDGED_LATER or details:
+    if details:
         return frozenset()
     scope = client.allowed_scopes & frozenset(registry.api_scopes)
     resources = params.every("resource")
@@ -130,8 +132,10 @@ def narrowed_resources(
             raise InvalidTarget("resource is not one that was granted")
         check_resources(registry, asked, scope, details)
         return asked
+    if not granted:
+        return ()
     left = tuple([one for one in granted if one in registry.apis_by_identifier])
-    if granted and not left:
+    if not left:
         raise InvalidTarget("the API resources that were granted are gone")
     return left
 
