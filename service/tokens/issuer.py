@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 
 from service.clock import clock
+from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
@@ -36,9 +37,6 @@ _STANDARD_MEMBERS = frozenset(
     )
 )
 
-_Tokens = tuple[MintedToken, MintedRefreshToken | None, str | None]
-"""The access token, the refresh token and the ID token of one response."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenIssuer:
@@ -52,19 +50,26 @@ class TokenIssuer:
     """Whether every client learns when its refresh tokens expire."""
     emit: Emit
 
-    async def issue(
+    def issue(
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
-    ) -> dict[str, object]:
+    ) -> Awaitable[dict[str, object]]:
         """Return the token response; raise if another request has used the code or token first."""
-        if isinstance(grant, ExchangedGrant):
-            return await self._issue_exchanged(request, grant, user_claims)
-        authorization = grant.authorization
-        target = self._find_target(grant, request.client)
         if isinstance(grant, ContinuedGrant):
-            issued = await self._issue_continued(grant, target, request.client, user_claims)
-        else:
-            issued = await self._issue(grant, target, request.client, user_claims)
-        access, refresh, id_token = issued
+            return self._issue_continued(request, grant, user_claims)
+        if isinstance(grant, ExchangedGrant):
+            return self._issue_exchanged(request, grant, user_claims)
+        return self._issue(request, grant, user_claims)
+
+    def _respond(
+        self,
+        request: TokenRequest,
+        authorization: Authorization,
+        access: MintedToken,
+        *,
+        refresh: MintedRefreshToken | None,
+        id_token: str | None = None,
+    ) -> dict[str, object]:
+        """Emit that these tokens were issued, and return the response with them."""
         self.emit(
             TokenIssued(
                 client_id=authorization.client_id,
@@ -82,9 +87,6 @@ class TokenIssuer:
                 response |= expiration_members(refresh)
         if id_token is not None:
             response["id_token"] = id_token
-        if not isinstance(grant, ContinuedGrant) and grant.members:
-            members = grant.members
-            response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
         return response
 
     def _find_target(
@@ -120,17 +122,16 @@ class TokenIssuer:
 
     async def _issue(
         self,
+        request: TokenRequest,
         grant: NewGrant | DerivedGrant,
-        target: FoundTarget,
-        client: Client,
         user_claims: Mapping[str, object],
-    ) -> _Tokens:
-        authorization = grant.authorization
+    ) -> dict[str, object]:
+        authorization, client, members = grant.authorization, request.client, grant.members
         derived = grant if isinstance(grant, DerivedGrant) else None
         access = await self.access_tokens.mint(
             authorization,
             client,
-            target=target,
+            target=self._find_target(grant, client),
             user_claims=user_claims,
             always_jwt=grant.always_jwt,
             at_most=grant.lifetime,
@@ -139,12 +140,32 @@ class TokenIssuer:
         if access.lifetime < 1:
             refusal = InvalidGrant if derived is None else derived.refusal
             raise refusal("the token has expired meanwhile")
-        if derived is not None:
+        refresh = None
+        if derived is None:
+            refresh = self._begin_family(authorization, client, access, user_claims)
+            await self._store(authorization, access, refresh)
+        else:
             await self._store_derived_token(derived, access)
-            return access, None, None
+        response = self._respond(request, authorization, access, refresh=refresh)
+        return response | {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
+
+    def _begin_family(
+        self,
+        authorization: Authorization,
+        client: Client,
+        access: MintedToken,
+        user_claims: Mapping[str, object],
+    ) -> MintedRefreshToken | None:
+        """Return the first refresh token beside an access token, if `offline_access` was granted."""
+        stores, targets = self.revocation.stores, self.access_tokens.targets
+        kept = targets.claims_to_keep(authorization, user_claims)
+        return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
+
+    async def _store(
+        self, authorization: Authorization, access: MintedToken, refresh: MintedRefreshToken | None
+    ) -> None:
+        """Write an authorization that begins now, and its tokens."""
         stores = self.revocation.stores
-        kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
-        refresh = begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
         writes = begin(stores, authorization, ttl=_needed_for(access, refresh))
         writes += access.writes
         if refresh is not None:
@@ -152,34 +173,26 @@ class TokenIssuer:
         answers = await stores.kv.write(*writes) if writes else []
         if authorization.subject is not None:
             await make_room(stores, authorization, count=answers[0], emit=self.emit)
-        return access, refresh, None
 
     async def _issue_continued(
-        self,
-        grant: ContinuedGrant,
-        target: FoundTarget,
-        client: Client,
-        user_claims: Mapping[str, object],
-    ) -> _Tokens:
+        self, request: TokenRequest, grant: ContinuedGrant, user_claims: Mapping[str, object]
+    ) -> dict[str, object]:
         """Use the code or refresh token up in the same round trip.
 
         A request that loses a race has written tokens of an authorization that is revoked at once:
         they never were active, and nobody ever sees them.
         """
-        authorization, single_use = grant.authorization, grant.single_use
+        authorization, client, single_use = grant.authorization, request.client, grant.single_use
         stores = self.revocation.stores
         access = await self.access_tokens.mint(
             authorization,
             client,
-            target=target,
+            target=self._find_target(grant, client),
             user_claims=user_claims if grant.user_claims is None else grant.user_claims,
         )
         refresh = grant.refresh_token
         if refresh is None:
-            kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
-            refresh = begin_family(
-                stores, authorization, client, kept, access_lifetime=access.lifetime
-            )
+            refresh = self._begin_family(authorization, client, access, user_claims)
         id_token = None
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
             hashed = HashedArtifacts(access_token=access.token, access_token_sha256=access.sha256)
@@ -196,7 +209,7 @@ class TokenIssuer:
         answers = await stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[0]):
             raise await self.revocation.end_replayed(authorization, single_use.replay)
-        return access, refresh, id_token
+        return self._respond(request, authorization, access, refresh=refresh, id_token=id_token)
 
     async def _store_derived_token(self, grant: DerivedGrant, access: MintedToken) -> None:
         """Write a token, from when on a revocation of its source finds it; refuse it if the source was revoked meanwhile."""
