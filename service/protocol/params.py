@@ -121,6 +121,8 @@ _decode_known = lru_cache(maxsize=1000)(form_decoded)
 
 
 def _decode(text: str) -> str:
+    if "%" not in text and "+" not in text:
+        return text
     try:
         is_repeated = text.startswith(_REPEATED) and len(text) <= _MAX_REPEATED
         return _decode_known(text) if is_repeated else form_decoded(text)
