@@ -61,7 +61,7 @@ class RefreshTokenGrant:
         authorization = continue_offline(authorization, registry.permissions_of(request.client))
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         kept = open_claims(record, handle)
-        is_spent = isinstance(found, Spent)
+        is_spent = found is not record
         single_use, following = self._rotate(token, request.client, kept, is_spent=is_spent)
         return continue_grant(
             authorization,

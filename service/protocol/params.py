@@ -57,10 +57,11 @@ class Params(msgspec.Struct, frozen=True):
     @classmethod
     def parse(cls, encoded: str) -> Params:
         """Decode a form body or query string exactly once (RFC 6749 appendix B)."""
-        if encoded.count("&") >= MAX_PARAMETERS:
+        pairs = encoded.split("&")
+        if len(pairs) > MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
         values: dict[str, tuple[str, ...]] = {}
-        for pair in filter(None, encoded.split("&")):
+        for pair in filter(None, pairs):
             name, _, value = pair.partition("=")
             if "%" in pair or "+" in pair:  # most pairs stand for themselves
                 name, value = _decode(name), _decode(value)

@@ -160,13 +160,8 @@ class Target(msgspec.Struct, frozen=True):
     """The authentication contexts that its APIs and scope values demand of users, all of them."""
     scope_text: str
     """The scope as the claim and the response write it."""
-
-    @property
-    def aud(self) -> str | list[str] | None:
-        """The `aud` claim: a string for one API (RFC 7519 §4.1.3), None for this service alone."""
-        if len(self.audience) > 1:
-            return list(self.audience)
-        return self.audience[0] if self.audience else None
+    aud: str | tuple[str, ...] | None
+    """The `aud` claim: a string for one API (RFC 7519 §4.1.3), None for this service alone."""
 
 
 FoundTarget = tuple[Target, tuple[Detail, ...]]
@@ -259,14 +254,16 @@ def _find_target(
     by_url = {apis[one].name: one for one in resources if one in apis and one == apis[one].url}
     audience = {by_url.get(name, name) for name in names | understanding}
     algorithms = {apis[name].access_token_signing_algorithm for name in audience}
+    sorted_audience = tuple(sorted(audience))
     return Target(
         scope,
-        tuple(sorted(audience)),
+        sorted_audience,
         algorithms.pop() if len(algorithms) == 1 else None,
         tuple(sorted(api_claims(registry, scope, audience))),
         tuple(sorted(api_claims(registry, scope, audience | nameable))),
         required_contexts(registry, scope, audience),
         format_scope(scope),
+        sorted_audience if len(audience) > 1 else next(iter(audience), None),
     )
 
 
