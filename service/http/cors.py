@@ -33,7 +33,10 @@ class Cors:
         self._access: dict[str, ScriptAccess] = {}
         self._methods: dict[str, list[str]] = {}
         self._below: list[str] = []
+        self._exact: set[str] = set()
         for route in routes:
+            if not route.below:
+                self._exact.add(route.path)
             if route.scripts is not None:
                 self._access[route.path] = route.scripts
                 self._methods.setdefault(route.path, []).append(route.method)
@@ -85,7 +88,7 @@ class Cors:
 
     def _place(self, path: str) -> str:
         """Return the path of the route that may have those below it, too."""
-        if path in self._access or not self._below:
+        if path in self._exact or not self._below:
             return path
         return next((each for each in self._below if path.startswith(each)), path)
 

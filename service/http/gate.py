@@ -45,7 +45,8 @@ COMMANDS = 2
 
 MICRO = 1_000_000
 
-REQUEST_ID = istr("X-Request-ID")
+REQUEST_ID = "X-Request-ID"
+_GIVEN_ID = istr(REQUEST_ID)
 
 UNROUTED = "other"
 """The endpoint of a request that met no route, because the caller may have made up its path."""
@@ -181,7 +182,7 @@ class Gate:
 
     def _begin(self, request: Message) -> str:
         """Give the request its id, the caller's own if there is one, and its place in logs and limits."""
-        given_id = request.headers.get(REQUEST_ID)
+        given_id = request.headers.get(_GIVEN_ID)
         request_id = (
             given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
         )
@@ -232,7 +233,7 @@ async def _trace(span: AbstractContextManager[None], answering: Awaitable[A]) ->
 
 
 def new_request_id() -> str:
-    return f"{getrandbits(64):016x}"  # it is no secret
+    return getrandbits(64).to_bytes(8).hex()  # it is no secret
 
 
 async def _refuse(reason: web.HTTPException, _: web.Request) -> web.Response:

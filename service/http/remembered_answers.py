@@ -53,7 +53,7 @@ class RememberedAnswers:
 
     def find(self, key: bytes) -> Remembered | None:
         """Return the answer if it still is right."""
-        known = self._known.get(key)
+        known = self._known.get_stale(key)  # what it has of time is `expires_at`
         if (
             known is None
             or known.registry is not self._registry.current

@@ -20,6 +20,11 @@ class KeyRing:
         """Take the configured algorithms, the default first; `timed` receives the duration of each signature."""
         self.algorithms = tuple(algorithms)
         self._timed = timed
+        self.public_jwks = b""
+        """The public keys as JSON, those that sign first and those to encrypt to last (RFC 7517 §5).
+
+        The same object for as long as they are the same keys.
+        """
         self.replace(in_use=(), held=(), since={})
 
     def replace(
@@ -46,10 +51,11 @@ class KeyRing:
         self._decrypting = [key for key in every if key.use == "enc"]
         self.encryption_algorithms = tuple(key.alg for key in recipients)
         """Those for which there is a key to encrypt to."""
-        self.public_jwks = orjson.dumps(
+        jwks = orjson.dumps(
             {"keys": [key.public_jwk for key in (*self._verifying.values(), *recipients)]}
         )
-        """The public keys as JSON, those that sign first and those to encrypt to last (RFC 7517 §5)."""
+        if jwks != self.public_jwks:
+            self.public_jwks = jwks
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -63,14 +63,14 @@ class FanOut:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: int | None = None
 
-    def __call__(self, event: object) -> None:
+    def emit(self, event: object) -> None:
         """Call the listeners; soon if another thread than the loop's asks for it, which alone may touch what they keep."""
         if get_ident() != self._thread:  # asking for the running loop is a system call
             try:
                 self._loop, self._thread = asyncio.get_running_loop(), get_ident()
             except RuntimeError:
                 if self._loop is not None and self._loop.is_running():
-                    self._loop.call_soon_threadsafe(self, event, context=copy_context())
+                    self._loop.call_soon_threadsafe(self.emit, event, context=copy_context())
                     return
         for listener in self._listeners:
             try:
@@ -122,20 +122,20 @@ class EventLog:
         render = text_renderer(environ)
         return cls(render=lambda line: f"{render(None, '', orjson.loads(line))!s}\n")
 
-    def __call__(self, event: object) -> None:
+    def note(self, event: object) -> None:
         """Write one event soon; successful requests and introspections only at level debug."""
         if isinstance(event, RequestAnswered):
             level = "debug" if event.status < _ERROR else "info"
             if event.status >= _SERVER_ERROR:
                 level = "warning"
             if _requests.isEnabledFor(_NUMBERS[level]):
-                self._note(event, level, "request_answered", logger="requests")
+                self._keep(event, level, "request_answered", logger="requests")
         elif not isinstance(event, FREQUENT) or _audit.isEnabledFor(logging.DEBUG):
             kind = type(event)
             known = self._kinds.get(kind) or self._kinds.setdefault(kind, _level_and_name(kind))
-            self._note(event, *known, logger="audit")
+            self._keep(event, *known, logger="audit")
 
-    def _note(self, event: object, level: str, name: str, *, logger: str) -> None:
+    def _keep(self, event: object, level: str, name: str, *, logger: str) -> None:
         """Write the line before the loop waits again; immediately if no loop runs."""
         request_id, trace_id = request_context.current_request_id.get(), request_context.trace_id()
         client_key = request_context.current_client_key.get()

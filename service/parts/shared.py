@@ -44,8 +44,9 @@ class Shared:
         self.documents_are_on = configuration.client_id_metadata.enabled
         self.spans = spans
         self.metrics = Metrics(has_workers=configuration.server.workers > 1)
-        self.emit = FanOut(EventLog.on_standard_error(environ), self.metrics, *listeners)
-        timed = self.metrics.timed
+        event_log = EventLog.on_standard_error(environ)
+        self.emit = FanOut(event_log.note, self.metrics.count, *listeners).emit
+        timed = self.metrics.timed.note
         self.timed = timed if spans is None else spans.record_durations(timed)
         self.registry = ReloadableRegistry(
             configuration, read=read or _reader_here(configuration.file, environ), emit=self.emit

@@ -50,9 +50,6 @@ class Lane:
     _date: tuple[int, str] = field(default=(0, ""), init=False)
     _sweeping: asyncio.TimerHandle | None = field(default=None, init=False)
 
-    def find(self, request: WholeRequest) -> Direct | None:
-        return self.served.find(request.method, request.path)
-
     def connection(self) -> LaneConnection:
         """Return a protocol for one connection."""
         if self._sweeping is None:
@@ -152,7 +149,7 @@ class LaneConnection(asyncio.Protocol):
                 self._transport.pause_reading()
             return
         request = self._reader.read(data)
-        route = None if request is None else self._lane.find(request)
+        route = None if request is None else self._lane.served.find(request.method, request.path)
         if request is None or route is None:
             self._hand_over(data)
             return

@@ -100,6 +100,13 @@ async def test_it_is_counted_as_any_other(service: RunningService, token: str) -
     assert [float(one) for one in await counted()] == [float(one) + 1 for one in before]
 
 
+async def test_a_look_that_finds_the_same_keys_changes_no_answer(service: RunningService) -> None:
+    keys = service.parts.keys
+    before = keys.ring.public_jwks
+    await keys.source.refresh()
+    assert keys.ring.public_jwks is before, "remembered answers compare it so"
+
+
 async def test_a_signed_answer_is_made_anew(service: RunningService, token: str) -> None:
     signed = await service.post(
         "/connect/introspect",

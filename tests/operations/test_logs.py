@@ -45,7 +45,7 @@ def log(lines: list[str]) -> EventLog:
 
 
 def test_event_is_one_line_with_all_its_members(log: EventLog, lines: list[str]) -> None:
-    log(ConsentGiven(client_id="c", subject="s", scope=frozenset({"b", "a"}), remembered=True))
+    log.note(ConsentGiven(client_id="c", subject="s", scope=frozenset({"b", "a"}), remembered=True))
     said = json.loads(lines[0])
     assert said.pop("timestamp").endswith("Z")
     assert said == {
@@ -75,13 +75,13 @@ class Foreign:
 def test_event_without_members_is_logged_by_its_name(
     log: EventLog, lines: list[str], event: object, name: str
 ) -> None:
-    log(event)
+    log.note(event)
     assert json.loads(lines[0]).items() >= {"event": name, "logger": "audit"}.items()
     assert set(json.loads(lines[0])) == {"timestamp", "level", "logger", "event", "request_id"}
 
 
 def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
-    log(LoginFailed(username='a\r\n{"event":"forged"}\x00', address="", reason="unknown"))
+    log.note(LoginFailed(username='a\r\n{"event":"forged"}\x00', address="", reason="unknown"))
     assert len("".join(lines).splitlines()) == 1
 
 
@@ -104,7 +104,7 @@ def test_a_request_is_logged_at_the_level_of_its_status(
 ) -> None:
     caplog.set_level(level, "service.requests")
     for event in (ANSWERED, REFUSED, FAILED):
-        log(event)
+        log.note(event)
     assert [json.loads(line)["level"] for line in lines] == written
 
 
@@ -124,7 +124,7 @@ def test_a_request_is_logged_at_the_level_of_its_status(
 def test_event_that_needs_attention_is_a_warning(
     log: EventLog, lines: list[str], event: object
 ) -> None:
-    log(event)
+    log.note(event)
     assert json.loads(lines[0])["level"] == "warning"
 
 
@@ -134,13 +134,13 @@ def test_listener_that_fails_does_not_affect_others() -> None:
     def fails(event: object) -> None:
         raise RuntimeError(event)
 
-    FanOut(fails, seen.append)(ANSWERED)
+    FanOut(fails, seen.append).emit(ANSWERED)
     assert seen == [ANSWERED]
 
 
 async def test_event_of_another_thread_reaches_listeners_on_the_loop() -> None:
     heard: list[int] = []
-    tell = FanOut(lambda _: heard.append(threading.get_ident()))
+    tell = FanOut(lambda _: heard.append(threading.get_ident())).emit
     tell(ANSWERED)
     await asyncio.sleep(0)
     await asyncio.to_thread(tell, ANSWERED)  # as a reload does

@@ -23,7 +23,7 @@ from service.observe.logs import configure_logs
 import os
 configure_logs("info")
 logging.getLogger("aiohttp.server").warning("something %s", "happened")
-EventLog.on_standard_error(os.environ)(CodeReplayed(client_id="web", subject="alice"))
+EventLog.on_standard_error(os.environ).note(CodeReplayed(client_id="web", subject="alice"))
 """
 
 
@@ -86,7 +86,7 @@ def test_text_of_a_caller_cannot_command_the_terminal(
     capfd: pytest.CaptureFixture[str], text: str
 ) -> None:
     log = EventLog.on_standard_error({"SERVICE_LOG_FORMAT": "text"})
-    log(LoginFailed(username=text, address="", reason="unknown"))
+    log.note(LoginFailed(username=text, address="", reason="unknown"))
     line = capfd.readouterr().err
     assert "login_failed" in line
     assert line.removesuffix("\n").isprintable()
