@@ -44,7 +44,7 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 """Sets become sorted lists."""
 
 _HAS_MEMBERS = b'{"'
-FREQUENT = (TokenChecked, TokenIntrospected)
+FREQUENT = frozenset[type[object]]({TokenChecked, TokenIntrospected})
 """Events that come all day; they are written at level debug only."""
 
 _ERROR, _SERVER_ERROR = HTTPStatus.BAD_REQUEST.value, HTTPStatus.INTERNAL_SERVER_ERROR.value
@@ -124,14 +124,15 @@ class EventLog:
 
     def note(self, event: object) -> None:
         """Write one event soon; successful requests and introspections only at level debug."""
-        if isinstance(event, RequestAnswered):
+        if type(event) is RequestAnswered:  # `isinstance` takes longer for structs
             level = "debug" if event.status < _ERROR else "info"
             if event.status >= _SERVER_ERROR:
                 level = "warning"
             if _requests.isEnabledFor(_NUMBERS[level]):
                 self._keep(event, level, "request_answered", logger="requests")
-        elif not isinstance(event, FREQUENT) or _audit.isEnabledFor(logging.DEBUG):
-            kind = type(event)
+            return
+        kind = type(event)
+        if kind not in FREQUENT or _audit.isEnabledFor(logging.DEBUG):
             known = self._kinds.get(kind) or self._kinds.setdefault(kind, _level_and_name(kind))
             self._keep(event, *known, logger="audit")
 

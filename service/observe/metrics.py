@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
@@ -179,10 +179,11 @@ class Durations:
 
     def note(self, *events: Any) -> None:
         """Note durations."""
+        labels, waiting = self._labels, self._waiting
         for event in events:
-            kind = cast("type[object]", type(event))
-            label = self._labels[kind]
-            self._waiting[kind, label and getattr(event, label)].append(event.seconds)
+            kind: type[object] = type(event)
+            label = labels[kind]
+            waiting[kind, label and getattr(event, label)].append(event.seconds)
 
     def settle(self) -> None:
         """Add to the histograms what was noted."""
