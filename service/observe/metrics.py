@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
@@ -181,7 +181,7 @@ class Durations:
         """Note durations."""
         labels, waiting = self._labels, self._waiting
         for event in events:
-            kind: type[object] = type(event)
+            kind = cast("type[object]", type(event))
             label = labels[kind]
             waiting[kind, label and getattr(event, label)].append(event.seconds)
 

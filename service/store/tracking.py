@@ -34,7 +34,8 @@ class Tracking:
 
     def __init__(self, entries: int) -> None:
         self.entries = entries
-        self._places = OrderedDict[str, Kept]()  # a dict looks for its first for long
+        # A dict would look for its first for long.
+        self._places: OrderedDict[str, Kept] = OrderedDict()
         self._trusted: dict[object, float] = {}
         """Until when each connection is known to carry what Redis says."""
         self._fresh_until = 0.0
