@@ -60,4 +60,5 @@ class CredentialCache(Generic[T]):
             self._registry = registry
         expiries = [secret.expires_at for secret in secrets if secret.expires_at is not None]
         expires_at = min((at for at in expiries if at > request.now), default=None)
-        self._senders.put(hash_header(request.authorization), (sender, name, expires_at))
+        hashed = request.authorization_hash or hash_header(request.authorization)
+        self._senders.put(hashed, (sender, name, expires_at))

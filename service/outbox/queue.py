@@ -46,9 +46,8 @@ class Outbox(Generic[D]):
     """
 
     kv: KeyValue
-    selector: str
-    """Of all its keys, so that they are in one slot of a Redis Cluster."""
     queue: Queue
+    """Its selector is that of all keys, so that they are in one slot of a Redis Cluster."""
     deliveries: Records[D]
     leases: Records[bool]
     lease: int
@@ -64,7 +63,7 @@ class Outbox(Generic[D]):
 
     async def take(self, due: Collection[str]) -> tuple[D, ...]:
         """Lease those of these ids that no other process has."""
-        queue, leases, selector = self.queue, self.leases, self.selector
+        queue, leases, selector = self.queue, self.leases, self.queue.selector
         answers = await self.kv.write(
             *[leases.put_new(True, selector, one, ttl=self.lease) for one in due],
             *[queue.defer(one, seconds=self.lease) for one in due],
@@ -78,7 +77,7 @@ class Outbox(Generic[D]):
 
     async def give_back(self, delivery: D, *, seconds: int = 0) -> None:
         """Return a delivery that was taken."""
-        selector = self.selector
+        selector = self.queue.selector
         await self.kv.write(
             self.deliveries.rewrite(delivery, selector, delivery.id),
             self.queue.add(delivery.id, seconds=seconds),
@@ -101,7 +100,7 @@ class Outbox(Generic[D]):
 
     async def remove(self, delivery_id: str) -> None:
         """Forget a delivery that has arrived, or never will."""
-        selector = self.selector
+        selector = self.queue.selector
         await self.kv.write(
             self.deliveries.drop(selector, delivery_id),
             self.queue.remove(delivery_id),
@@ -110,7 +109,7 @@ class Outbox(Generic[D]):
 
     async def _read(self, ids: Collection[str]) -> tuple[D, ...]:
         """Return the deliveries of these ids, and forget the ids of those that have expired."""
-        deliveries, selector = self.deliveries, self.selector
+        deliveries, selector = self.deliveries, self.queue.selector
         found = await self.kv.read(*[deliveries.read(selector, one) for one in ids])
         for one, delivery in zip(ids, found, strict=True):
             if delivery is None:

@@ -39,14 +39,14 @@ from service.model.backchannel import BackchannelDelivery
 from service.model.session import LogoutDelivery
 from service.model.user import UserStore
 from service.outbox.delivering import Deliveries
-from service.outbox.queue import LEASE_MARGIN, Outbox
+from service.outbox.queue import LEASE_MARGIN, D, Outbox
 from service.parts.clients import ClientParts, TokenParts
 from service.parts.device import build_device_requests
 from service.parts.factors import FactorParts
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 from service.parts.users import UserRecords, open_directory
-from service.store.stores import CIBA, LOGOUT
+from service.store.records import Queue, Records
 
 
 class SignInParts:
@@ -189,13 +189,8 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
 def build_logout_deliveries(parts: Parts) -> Deliveries[LogoutDelivery]:
     """Build back-channel logout."""
     shared, stores = parts.shared, parts.shared.stores
-    queue = Outbox(
-        kv=stores.kv,
-        selector=LOGOUT,
-        queue=stores.logout_queue,
-        deliveries=stores.logout_deliveries,
-        leases=stores.logout_leases,
-        lease=ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN,
+    queue = _build_outbox(
+        *(shared, stores.logout_queue, stores.logout_deliveries, stores.logout_leases)
     )
     attempt = BackChannel(
         queue=queue,
@@ -210,6 +205,20 @@ def build_logout_deliveries(parts: Parts) -> Deliveries[LogoutDelivery]:
         find_uri=lambda _, client: client.backchannel_logout_uri if client else None,
         clients=parts.clients.directory,
         wake=parts.records.sessions.ended,
+    )
+
+
+def _build_outbox(
+    shared: Shared, queue: Queue, deliveries: Records[D], leases: Records[bool]
+) -> Outbox[D]:
+    """Build the queue of deliveries of one kind; each attempt may take as long as any request to others."""
+    lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
+    return Outbox(
+        kv=shared.kv,
+        queue=queue,
+        deliveries=deliveries,
+        leases=leases,
+        lease=lease,
     )
 
 
@@ -230,13 +239,8 @@ def build_ciba_messages(parts: Parts) -> Messages:
     return Messages(
         issuer=shared.issuer,
         stores=stores,
-        queue=Outbox(
-            kv=stores.kv,
-            selector=CIBA,
-            queue=stores.ciba_queue,
-            deliveries=stores.ciba_deliveries,
-            leases=stores.ciba_leases,
-            lease=ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN,
+        queue=_build_outbox(
+            *(shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases)
         ),
         clients=parts.clients.directory,
         ring=parts.keys.ring,

@@ -115,13 +115,11 @@ class Records(Generic[T]):
 
     def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds unless there is one; answers whether it was written."""
-        key, value = self.key(selector, digest), self.encode(record)
-        return ("SET", key, value, "EX", max(ttl, 1), "NX")
+        return (*self.put(record, selector, digest, ttl=ttl), "NX")
 
     def swap(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record in the place of one that is there; answers the old one, or None and writes nothing."""
-        key, value = self.key(selector, digest), self.encode(record)
-        return ("SET", key, value, "EX", max(ttl, 1), "XX", "GET")
+        return (*self.put(record, selector, digest, ttl=ttl), "XX", "GET")
 
     def rewrite(self, record: T, selector: str, digest: str = "") -> Command:
         """Change a record that is still there, for the time it has left."""

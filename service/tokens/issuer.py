@@ -13,6 +13,7 @@ from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OPENID
+from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.exchanged import ExchangedTokens
 from service.tokens.expiration import expiration_members
@@ -167,9 +168,7 @@ class TokenIssuer:
         """Write an authorization that begins now, and its tokens."""
         stores = self.revocation.stores
         writes = begin(stores, authorization, ttl=_needed_for(access, refresh))
-        writes += access.writes
-        if refresh is not None:
-            writes.append(refresh.write)
+        writes += _writes_of(access, refresh)
         answers = await stores.kv.write(*writes) if writes else []
         if authorization.subject is not None:
             await make_room(stores, authorization, count=answers[0], emit=self.emit)
@@ -202,9 +201,7 @@ class TokenIssuer:
         writes = [] if single_use is None else [single_use.swap]
         if refresh is None or refresh.stored_until < refresh.authorization_until:
             writes += prolong(stores, authorization, ttl=_needed_for(access, refresh))
-        writes += access.writes
-        if refresh is not None:
-            writes.append(refresh.write)
+        writes += _writes_of(access, refresh)
         once = single_use is not None or grant.refresh_token is not None
         answers = await stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[0]):
@@ -212,11 +209,13 @@ class TokenIssuer:
         return self._respond(request, authorization, access, refresh=refresh, id_token=id_token)
 
     async def _store_derived_token(self, grant: DerivedGrant, access: MintedToken) -> None:
-        """Write a token, from when on a revocation of its source finds it; refuse it if the source was revoked meanwhile."""
+        """Write a token, and where a revocation of its source finds it.
+
+        Raises the grant's refusal if the source was revoked since it was read.
+        """
         stores, selector, name = self.revocation.stores, grant.source.selector, grant.source.name
-        if (
-            name is None
-        ):  # only its authorization can end it, without which this token is inactive, too
+        if name is None:
+            # Only its authorization can end such a source; without that, this token is inactive, too.
             exists = stores.authorizations.exists(selector)
             *_, is_active = await stores.kv.write(*access.writes, exists)
             if not is_active:
@@ -248,6 +247,11 @@ class TokenIssuer:
         if names:
             await self.revocation.revoke(selector, *names, expires_at=source.expires_at)
             await stores.kv.write(*[stores.delegated.remove(selector, one, name) for one in names])
+
+
+def _writes_of(access: MintedToken, refresh: MintedRefreshToken | None) -> list[Command]:
+    """Return what writes the tokens of a response."""
+    return [*access.writes] if refresh is None else [*access.writes, refresh.write]
 
 
 def _needed_for(access: MintedToken, refresh: MintedRefreshToken | None) -> int:
