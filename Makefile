@@ -59,7 +59,7 @@ spire-test: .venv/developing tools ## a real SPIRE whose workloads are clients a
 .PHONY: traefik-test
 traefik-test: .venv/developing tools ## the file for Traefik in the real program, in place of the stand-in; builds it once, in minutes
 	@scripts/traefik
-	$(BIN)/python -m pytest tests/check/test_gateways.py -k traefik
+	$(BIN)/python -m pytest tests/check/test_gateways.py tests/check/test_gateway_certificates.py -k traefik
 
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files

@@ -10,6 +10,9 @@ core.register_action("check", { "http-req" }, function(txn, url)
   local scheme = txn.f:ssl_fc() == 1 and "https" or "http"
   sent["x-original-method"] = { txn.f:method() }
   sent["x-original-url"] = { scheme .. "://" .. txn.f:req_fhdr("host") .. txn.f:pathq() }
+  if txn.f:ssl_fc() == 1 and txn.f:ssl_c_used() == 1 then
+    sent["client-cert"] = { ":" .. txn.c:base64(txn.f:ssl_c_der()) .. ":" }
+  end
   local answer = core.httpclient():get({ url = url, headers = sent, timeout = 5000 })
   txn:set_var("txn.status", answer and answer.status or 503)
   local told = answer and answer.headers or {}

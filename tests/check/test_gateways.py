@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from http.client import NOT_FOUND
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientSession
 
 from service.model.handle import new_handle, new_selector
-from tests.check.traefik import serving_by
+from tests.check.gateways import COMMANDS, TRAEFIK, ask, proxying
 from tests.conftest import Start
 from tests.driving.dpop import DpopKey
-from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
-from tests.driving.process import REPOSITORY
-from tests.driving.program import SECONDS
 from tests.driving.service import RunningService, claims_in
 
 pytestmark = [
@@ -30,38 +21,6 @@ pytestmark = [
     pytest.mark.needs("nginx", "haproxy", "caddy", "import envoy"),
     pytest.mark.usefixtures("one_store"),
 ]
-
-FILES = Path(__file__).parents[2] / "examples/gateways"
-COMMANDS = {
-    "nginx.conf": ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf"],
-    "haproxy.cfg": ["haproxy", "-db", "-q", "-f", "haproxy.cfg"],
-    "Caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
-    "envoy.yaml": [
-        *(sys.executable, "-m", "envoy._main", "-c", "envoy.yaml", "--disable-hot-restart"),
-        *("--concurrency", "1", "--log-level", "error"),
-    ],
-}
-TEMPORARY = " ".join(
-    f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-)
-"""Folders of nginx, which otherwise are those of its package."""
-TRAEFIK = "traefik.yaml"
-"""A stand-in does what it says; see tests/check/traefik.py. `make traefik-test` builds the program, which takes its place."""
-PROGRAM = REPOSITORY / "build/bin/traefik"
-FORGED = {
-    "X-Token-Subject": "root",
-    "X-Token-Client": "root",
-    "X-Token-Scope": "everything",
-    "Txn-Token": "forged",
-}
-
-
-async def show_headers(request: web.Request) -> web.Response:
-    """The API: it tells what reached it."""
-    shown = [*FORGED, "Authorization", "X-Check-Authorization"]
-    return web.json_response(
-        {name: request.headers[name] for name in shown if name in request.headers}
-    )
 
 
 @pytest.fixture
@@ -81,92 +40,6 @@ async def gateway(
     """The URL of a real proxy with its file, before the service and an API."""
     async with proxying(request.param, tmp_path, service.issuer, config) as url:
         yield url
-
-
-@asynccontextmanager
-async def proxying(
-    name: str, folder: Path, service: str, config: dict[str, Any]
-) -> AsyncIterator[str]:
-    """A real proxy with its file of the examples, at other ports, before a service at this URL and an API."""
-    port, (own,) = service.rpartition(":")[2], lasting_ports(1)
-    async with listening(show_headers) as api:
-        ports = {"8080": port, "3002": api.rpartition(":")[2], "3001": own}.items()
-        here = {
-            **{f"127.0.0.1:{there}": f"127.0.0.1:{now}" for there, now in ports},
-            **{f"port_value: {there}": f"port_value: {now}" for there, now in ports},
-            "access_log off;": f"access_log off; {TEMPORARY}",
-        }
-        if config["api_resources"][0].get("check") == {"token": "jwt"}:
-            here["request_headers_to_remove: [authorization]"] = ""  # as Envoy's file says
-        for file in FILES.iterdir():
-            text = file.read_text()
-            for there, now in here.items():
-                text = text.replace(there, now)
-            (folder / file.name).write_text(text)
-        url = f"http://127.0.0.1:{own}"
-        if name == TRAEFIK and not PROGRAM.exists():
-            async with serving_by((folder / name).read_text(), port=own):
-                yield url
-            return
-        with running(*program(name, folder, own)) as process:
-            await until_listening(own, process)
-            if name == TRAEFIK:
-                await until_routed(url)
-            yield url
-
-
-def program(name: str, folder: Path, port: int) -> tuple[list[str], Path]:
-    """The command, and the folder that it runs in: beside its file Traefik would take this for its static configuration, too."""
-    if name != TRAEFIK:
-        return COMMANDS[name], folder
-    elsewhere = folder / "elsewhere"
-    elsewhere.mkdir()
-    options = [f"--providers.file.filename={folder / name}"]
-    return [str(PROGRAM), *options, f"--entrypoints.api.address=127.0.0.1:{port}"], elsewhere
-
-
-@contextmanager
-def running(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    environ = os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-    process = subprocess.Popen(command, cwd=folder, env=environ)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(SECONDS)
-
-
-async def until_listening(port: int, process: subprocess.Popen[bytes]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while True:
-            assert process.poll() is None
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)
-                continue
-            writer.close()
-            return
-
-
-async def until_routed(url: str) -> None:
-    """Wait until Traefik, which listens before it has read its file, knows where requests go."""
-    async with asyncio.timeout(SECONDS):
-        while True:
-            status, *_ = await ask(url)
-            if status != NOT_FOUND:
-                return
-            await asyncio.sleep(0.05)
-
-
-async def ask(url: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
-    """The status, what the API saw, and the challenge."""
-    async with (
-        ClientSession() as http,
-        http.request(method, url, headers={**FORGED, **headers}) as answer,
-    ):
-        seen = await answer.json() if answer.status == 200 else {}
-        return answer.status, seen, answer.headers.get("WWW-Authenticate", "")
 
 
 async def test_the_gateway_lets_pass_what_the_token_allows(
