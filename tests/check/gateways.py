@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from http.client import NOT_FOUND
 from pathlib import Path
 from typing import Any
@@ -155,6 +155,8 @@ async def until_listening(port: int, process: subprocess.Popen[bytes]) -> None:
                 await asyncio.sleep(0.05)
                 continue
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
             return
 
 

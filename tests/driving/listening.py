@@ -21,6 +21,8 @@ async def listening(
     app.router.add_route("*", "/{path:.*}", handler)
     runner = web.AppRunner(app, shutdown_timeout=0.1)  # 0 waits without end
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
-    yield "{}://{}:{}".format("https" if tls else "http", *runner.addresses[0])
-    await runner.cleanup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
+        yield "{}://{}:{}".format("https" if tls else "http", *runner.addresses[0])
+    finally:
+        await runner.cleanup()
