@@ -129,6 +129,10 @@ class Records(Generic[T]):
         """Keep a record that is still there for `ttl` seconds from now."""
         return verbs.extend(self.key(selector, digest), ttl)
 
+    def lengthen(self, selector: str, digest: str = "", *, ttl: int) -> Command:
+        """Keep a record that is still there for at least `ttl` seconds from now."""
+        return verbs.lengthen(self.key(selector, digest), ttl)
+
     def exists(self, selector: str, digest: str = "") -> Command:
         """Ask whether the record is there after the commands before."""
         return ("EXISTS", self.key(selector, digest))
@@ -173,7 +177,7 @@ class Index:
         return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
 
     def add(self, selector: str, member: str, digest: str = "", *, expires_at: int) -> Command:
-        """Note a member until it expires, and forget those that have; answers how many there are."""
+        """Note a member at least until `expires_at`, and forget those that have expired; answers how many there are."""
         return ("EVAL", verbs.INDEX_ADD, 1, self.key(selector, digest), clock(), expires_at, member)
 
     def add_if(

@@ -57,6 +57,13 @@ DROP = """\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])"""
 
+LENGTHEN = """\
+local left = redis.pcall('TTL', KEYS[1])
+if type(left) == 'table' or left < tonumber(ARGV[1]) then
+  redis.call('EXPIRE', KEYS[1], ARGV[1])
+end"""
+"""What EXPIRE does with GT, for which Redis 6 is too old; a table is an error, from a Redis that permits no TTL."""
+
 _END = f"""
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 if last[2] then redis.call('EXPIRE', KEYS[1], math.max(last[2] - ARGV[1], 0) + {LINGERS}) end"""
@@ -64,7 +71,7 @@ if last[2] then redis.call('EXPIRE', KEYS[1], math.max(last[2] - ARGV[1], 0) + {
 
 INDEX_ADD = f"""\
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3]){_END}
+redis.call('ZADD', KEYS[1], 'GT', ARGV[2], ARGV[3]){_END}
 return redis.call('ZCARD', KEYS[1])"""
 
 INDEX_ADD_IF = f"""\
@@ -93,6 +100,11 @@ class Read(msgspec.Struct, Generic[T_co], frozen=True):
 def extend(key: str, ttl: int) -> Command:
     """Give a key that is there a new time to live; a key that is gone stays gone."""
     return ("EXPIRE", key, max(ttl, 1))
+
+
+def lengthen(key: str, ttl: int) -> Command:
+    """Give a key that is there at least this time to live; a key that is gone stays gone."""
+    return ("EVAL", LENGTHEN, 1, key, max(ttl, 1))
 
 
 def drop(key: str) -> Command:

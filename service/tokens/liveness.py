@@ -37,8 +37,11 @@ def begin(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Com
 
 
 def prolong(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Command]:
-    """Return the commands that keep it for `ttl` seconds from now, unless it was revoked meanwhile."""
-    record = stores.authorizations.extend(authorization.id, ttl=ttl)
+    """Return the commands that keep it for `ttl` seconds from now at least, unless it was revoked meanwhile.
+
+    An earlier token may need it for longer, if the lifetimes in the registry were longer then.
+    """
+    record = stores.authorizations.lengthen(authorization.id, ttl=ttl)
     return [*_index(stores, authorization, ttl), record]
 
 

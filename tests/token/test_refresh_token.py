@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,12 +10,14 @@ import yaml
 
 from service.model.events import RefreshTokenReused
 from tests.conftest import Clock
+from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("6749#6", "9700#4.14")
 
 SCOPE = "openid api1 api2 offline_access"
+ALICE = "818727"
 
 
 @pytest.fixture
@@ -35,6 +38,11 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
         sliding_refresh_token_lifetime="10m",
         absolute_refresh_token_lifetime="25m",
         access_token_lifetime="1m",
+    )
+    config["clients"].append(
+        client_in(config, "sliding")
+        | {"client_id": "lasting", "refresh_token_usage": "reuse"}
+        | {"client_secrets": [{"sha256": hashed("lasting")}]}
     )
     add("updating", update_access_token_claims_on_refresh=True)
     return config
@@ -226,6 +234,37 @@ async def test_a_lower_lifetime_does_not_end_older_access_tokens(
     clock.forward(minutes=53)
     assert await service.is_active(first["access_token"])
     assert await service.is_active(second["access_token"])
+
+
+async def test_a_lower_lifetime_leaves_older_access_tokens_of_usage_reuse_alive(
+    service: RunningService, config: dict[str, Any], clock: Clock
+) -> None:
+    lasting = client_in(config, "lasting")
+    lasting["access_token_lifetime"] = "20m"
+    reload(service, config)
+    first = await service.user_token("lasting", SCOPE)
+    clock.forward(minutes=9)
+    second = await refresh(service, first, "lasting")
+    lasting["access_token_lifetime"] = "1m"
+    reload(service, config)
+    clock.forward(minutes=9)
+    assert (await refresh(service, first, "lasting")).status == 200
+    clock.forward(minutes=10, seconds=30)
+    assert await service.is_active(second["access_token"])
+    listed = await service.parts.records.authorizations.find_all_of(ALICE)
+    assert len(listed) == 1, "a user who ends everything would not end it"
+
+
+async def test_a_lower_lifetime_leaves_a_front_channel_token_alive(
+    app_of: Callable[[str], ClientApp], config: dict[str, Any], clock: Clock
+) -> None:
+    implicit = app_of("implicit")
+    page = await implicit.login(response_type="code token", scope="openid api1", nonce="n")
+    client_in(config, "implicit")["access_token_lifetime"] = "1m"
+    reload(implicit.service, config)
+    assert (await implicit.redeem(page.parameters["code"])).status == 200
+    clock.forward(minutes=3)
+    assert await implicit.service.is_active(page.parameters["access_token"])
 
 
 async def test_a_family_that_slides_no_more_lives_to_its_absolute_end(

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.needs("redis-server")
 def replicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
     """A Cluster with replicas, in which everybody knows the user."""
     rules = ["--user", "token-service", "on", ">secret", *acl_rules()]
+    rules += ["--user", "former", "on", ">secret", *acl_rules("-ttl")]
     with cluster(tmp_path_factory.mktemp("documented"), *rules, replicas=1) as started:
         yield started
 
@@ -50,3 +51,13 @@ async def test_the_documented_user_may_not_touch_other_keys(kv: KeyValue) -> Non
     with pytest.raises(StoreUnavailable):
         await kv.write(("SET", "other:{x}:k", b"1", "EX", 60))
     assert not kv.circuit_open
+
+
+async def test_the_user_that_was_documented_before_may_prolong_an_authorization(
+    replicated: RedisCluster, kv: KeyValue
+) -> None:
+    former = open_store(replicated.url.replace("://", "://former:secret@"), timeout=30)
+    await former.write(("SET", "ts:{x}:long", b"1", "EX", 60), verbs.lengthen("ts:{x}:long", 3600))
+    (left,) = await kv.write(("TTL", "ts:{x}:long"))
+    assert left > 60
+    await former.close()

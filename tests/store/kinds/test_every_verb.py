@@ -29,6 +29,7 @@ QUEUE = Queue("ts", "q", "q", 600)
 
 SAMPLES: dict[str, Command] = {
     "verbs.extend": verbs.extend(RECORDS.key("v"), 60),
+    "verbs.lengthen": verbs.lengthen(RECORDS.key("v"), 60),
     "verbs.drop": verbs.drop(RECORDS.key("v")),
     "verbs.count": verbs.count(RECORDS.key("count"), 60),
     "verbs.uncount": verbs.uncount(RECORDS.key("count")),
@@ -41,6 +42,7 @@ SAMPLES: dict[str, Command] = {
     "Records.swap": RECORDS.swap("new", "r", ttl=60),
     "Records.rewrite": RECORDS.rewrite("new", "r"),
     "Records.extend": RECORDS.extend("r", ttl=60),
+    "Records.lengthen": RECORDS.lengthen("r", ttl=60),
     "Records.exists": RECORDS.exists("r"),
     "Records.drop": RECORDS.drop("r"),
     "Index.add": INDEX.add("i", "new", expires_at=LATER),
@@ -154,6 +156,32 @@ async def test_a_record_is_added_only_while_its_source_exists_or_only_while_it_d
     await kv.write(INDEX.drop("w"), RECORDS.drop("w", "new"))
     assert (await kv.write(wrong, add, *look))[1:] == [-1, 0, []]
     assert (await kv.write(right, add, *look))[1:] == [1, 1, [b"m"]]
+
+
+async def test_a_record_is_lengthened_and_never_shortened(kv: KeyValue) -> None:
+    left: Command = ("TTL", RECORDS.key("longer"))
+    _, _, short, _, same, _, gone = await kv.write(
+        RECORDS.put("", "longer", ttl=60),
+        RECORDS.lengthen("longer", ttl=3600),
+        left,
+        RECORDS.lengthen("longer", ttl=60),
+        left,
+        RECORDS.lengthen("unknown", ttl=60),
+        RECORDS.exists("unknown"),
+    )
+    assert 3590 < short <= 3600
+    assert 3590 < same <= 3600
+    assert not gone
+
+
+async def test_a_member_is_never_noted_for_a_shorter_time(kv: KeyValue) -> None:
+    *_, members = await kv.write(
+        INDEX.drop("longer"),
+        INDEX.add("longer", "m", expires_at=LATER),
+        INDEX.add("longer", "m", expires_at=NOW),
+        INDEX.members("longer"),
+    )
+    assert members == [b"m"]
 
 
 async def test_an_early_poll_makes_the_interval_longer(kv: KeyValue) -> None:
