@@ -101,7 +101,10 @@ async def test_withdrawn_key_is_not_used_after_a_pause(
 
 
 async def test_keys_are_used_for_a_day_while_the_issuer_is_away(
-    make_api: MakeApi, local_issuer: LocalIssuer, time_machine: TimeMachineFixture
+    make_api: MakeApi,
+    local_issuer: LocalIssuer,
+    time_machine: TimeMachineFixture,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     away = Unreachable(local_issuer)
     api = make_api(http=away)
@@ -109,20 +112,26 @@ async def test_keys_are_used_for_a_day_while_the_issuer_is_away(
     away.is_away = True
     time_machine.move_to(START + 80_000)
     await authenticate(api, local_issuer.token())
+    assert "cannot be fetched: the last ones are used" in caplog.text
     time_machine.move_to(START + 90_000)
     refusal = await refusal_of(api, local_issuer.token())
+    assert "cannot be fetched: no token can be verified" in caplog.text
     assert (refusal.status, refusal.error) == (503, "temporarily_unavailable")
     assert refusal.headers["Retry-After"] == "5"
     assert "WWW-Authenticate" not in refusal.headers
 
 
 async def test_api_recovers_when_the_issuer_is_back(
-    make_api: MakeApi, local_issuer: LocalIssuer, time_machine: TimeMachineFixture
+    make_api: MakeApi,
+    local_issuer: LocalIssuer,
+    time_machine: TimeMachineFixture,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     away = Unreachable(local_issuer)
     api = make_api(http=away)
     away.is_away = True
     assert (await refusal_of(api, local_issuer.token())).status == 503
+    assert "cannot be fetched: no token can be verified" in caplog.text
     away.is_away = False
     time_machine.move_to(START + 2)
     await authenticate(api, local_issuer.token())

@@ -126,7 +126,13 @@ class Keys:
         try:
             await self._fetch_once(asked_at)
         except IssuerUnavailable:
-            log.warning("the keys of %s are used on, they cannot be fetched", self._issuer.url)
+            until = self._fetched_at + KEYS_SECONDS_UNREACHABLE
+            effect = (
+                "the last ones are used"
+                if self._set and time() <= until
+                else "no token can be verified"
+            )
+            log.warning("the keys of %s cannot be fetched: %s", self._issuer.url, effect)
 
     async def _fetch_once(self, asked_at: float) -> None:
         if self._tried_at < asked_at or self._flight.is_running("keys"):

@@ -111,7 +111,7 @@ class WorkloadIssuer(types.Section):
         if not isinstance(sub, str):
             return None
         values = self._values_of_subject(sub)
-        rule = next((each for each in self.rules if self._fits(each, claims)), None)
+        rule = next((each for each in self.rules if self.fits(each, claims)), None)
         if values is None or rule is None:
             return None
         if rule.client_id is None:
@@ -128,7 +128,7 @@ class WorkloadIssuer(types.Section):
             return workload.split_service_account(sub)
         return workload.split_spiffe_id(sub) if self.kind == "spiffe" else {}
 
-    def _fits(self, rule: WorkloadRule, claims: Mapping[str, object]) -> bool:
+    def fits(self, rule: WorkloadRule, claims: Mapping[str, object]) -> bool:
         """Return whether each claim that the rule names has its value; true is not 1."""
         patterns = rule.patterns
         for name, wanted in {**rule.claims, **patterns}.items():

@@ -109,6 +109,23 @@ IMPOSSIBLE = {
         {"api_resources": [API["api_resources"][0] | {"required_acr": "strong"}]},
         "api_resources[api].required_acr",
     ),
+    "a check for a scope of no API": (
+        {
+            "api_resources": [
+                API["api_resources"][0] | {"checks": {"read": {"scope": ["api.raed"]}}}
+            ]
+        },
+        "api_resources[api].checks.read.scope[api.raed]",
+    ),
+    "a check for a scope of another API": (
+        {
+            "api_resources": [
+                API["api_resources"][0] | {"checks": {"read": {"scope": ["api", "other"]}}},
+                {"name": "other", "secrets": [{"sha256": HASH}]},
+            ]
+        },
+        "api_resources[api].checks.read.scope[other]",
+    ),
     "key files beside a shared store that keeps second factors": (
         {
             "store": {"url": "redis://localhost"},

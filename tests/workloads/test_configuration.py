@@ -220,9 +220,51 @@ def test_a_rule_of_another_template_makes_other_clients(tmp_path: Path) -> None:
     assert "another template" in found["workload_issuers[spire].rules[shop.{path}].client_id"]
 
 
-def test_check_warns_of_a_rule_that_never_decides(tmp_path: Path) -> None:
-    found = problems(tmp_path, changed(0, rules=[CHECKOUT, CHECKOUT]))
-    assert "never decides" in found["workload_issuers[cluster].rules[checkout]"]
+OF_REPOSITORIES = {"claims": {"repository": "acme/*"}, "client_id": "ci.{repository}"}
+COVERED: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
+    "the same subject": (0, CHECKOUT, CHECKOUT),
+    "a name that * stands for": (0, {"subject": ACCOUNT + "*"}, CHECKOUT),
+    "a part of a name": (0, {"subject": ACCOUNT + "*"}, {"subject": ACCOUNT + "c*"}),
+    "a longer beginning": (0, {"subject": ACCOUNT + "c*t"}, {"subject": ACCOUNT + "ch*-out"}),
+    "a claim more": (2, OF_REPOSITORIES, {"claims": {"repository": "acme/shop", "ref": "main"}}),
+    "a subject more": (
+        2,
+        OF_REPOSITORIES,
+        {"claims": {"repository": "acme/shop"}, "subject": "main"},
+    ),
+}
+DECIDING: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
+    "a wider subject": (0, {"subject": ACCOUNT + "c*"}, {"subject": ACCOUNT + "*"}),
+    "another beginning": (0, {"subject": ACCOUNT + "ch*"}, {"subject": ACCOUNT + "c*"}),
+    "a name as short as the beginning": (0, {"subject": ACCOUNT + "checkout*"}, CHECKOUT),
+    "another end": (0, {"subject": ACCOUNT + "*t"}, {"subject": ACCOUNT + "c*"}),
+    "a claim less": (2, {"claims": {"repository": "acme/*", "ref": "main"}}, OF_REPOSITORIES),
+    "true, which is not 1": (2, {"claims": {"protected": 1}}, {"claims": {"protected": True}}),
+}
+
+
+def never_decides(folder: Path, at: int, *rules: dict[str, Any]) -> bool:
+    """Whether `check` warns of the second rule, whatever else it says of both."""
+    name = BASE["workload_issuers"][at]["name"]
+    written = changed(at, rules=[{"client_id": f"rule{n}", **each} for n, each in enumerate(rules)])
+    called = rules[1].get("client_id", "rule1")
+    return "never decides" in problems(folder, written).get(
+        f"workload_issuers[{name}].rules[{called}]", ""
+    )
+
+
+@pytest.mark.parametrize(("at", "first", "second"), COVERED.values(), ids=COVERED.keys())
+def test_check_warns_of_a_rule_that_never_decides(
+    tmp_path: Path, at: int, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    assert never_decides(tmp_path, at, first, second)
+
+
+@pytest.mark.parametrize(("at", "first", "second"), DECIDING.values(), ids=DECIDING.keys())
+def test_check_does_not_warn_of_a_rule_that_may_decide(
+    tmp_path: Path, at: int, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    assert not never_decides(tmp_path, at, first, second)
 
 
 WRONG_CLIENTS: dict[str, tuple[int, dict[str, Any], str, str]] = {

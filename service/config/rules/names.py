@@ -137,6 +137,16 @@ def scopes_for_strangers_are_registered(file: ConfigurationFile) -> Iterator[Fin
             yield report_unknown((section, "allowed_scopes", name), name, scopes, "scope")
 
 
+def checks_ask_for_scopes_of_their_api(file: ConfigurationFile) -> Iterator[Finding]:
+    """A check asks for scope values of its own API, because it sees no other ones of a token."""
+    for at, api in enumerate(file.api_resources):
+        known = {api.name} if api.scopes is None else set(api.scopes)
+        for check, demand in api.checks.items():
+            for name in sorted(demand.scope - known):
+                location = ("api_resources", at, "checks", check, "scope", name)
+                yield report_unknown(location, name, known, "scope of this API")
+
+
 def _known_scopes(file: ConfigurationFile) -> set[str]:
     described = (*file.identity_resources, *file.api_scopes)
     names = {*IDENTITY_RESOURCES, *(one.name for one in described), OFFLINE_ACCESS}
@@ -183,6 +193,7 @@ FILE_RULES = (
     scopes_belong_to_one_api,
     references_are_registered,
     scopes_for_strangers_are_registered,
+    checks_ask_for_scopes_of_their_api,
     algorithms_have_keys,
     pairwise_subjects_can_be_made,
 )

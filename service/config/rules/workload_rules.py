@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from service.config.problem import Finding, Location, warning
 from service.config.rules.names import report_unknown
@@ -172,14 +174,30 @@ def _find_overlap(
 
 
 def rules_can_decide(file: ConfigurationFile) -> Iterator[Finding]:
-    """Warn of a rule that never decides, because one before it names the same workloads."""
+    """Warn of a rule that never decides, because one before it fits all workloads that it fits."""
     for at, issuer in enumerate(file.workload_issuers):
-        for index, rule in enumerate(issuer.rules):
-            same = (rule.subject, rule.claims)
-            earlier = [(each.subject, each.claims) for each in issuer.rules[:index]]
-            if same in earlier:
-                location = ("workload_issuers", at, "rules", index)
-                yield warning(location, "never decides: a rule before it fits first", "remove it")
+        location = ("workload_issuers", at, "rules")
+        for index, first in _find_rules_that_never_decide(issuer):
+            message = "never decides: a rule before it fits first"
+            found = warning(
+                (*location, index), message, "put the narrower rule first, or remove it"
+            )
+            yield replace(found, first=(*location, first))
+
+
+def _find_rules_that_never_decide(issuer: WorkloadIssuer) -> Iterator[tuple[int, int]]:
+    """Yield the position of each, and that of a rule that decides in its place."""
+    by_subject: dict[str | None, list[int]] = defaultdict(list)
+    """Rules with an exact subject by it; the others, which may fit many, under None."""
+    for index, rule in enumerate(issuer.rules):
+        exact = None if rule.subject is None or ANY in rule.subject else rule.subject
+        # What fits a pattern also fits a wider one if the pattern does, whose * counts as a character.
+        claims = {**rule.claims, **rule.patterns}
+        for first in (at for key in {exact, None} for at in by_subject[key]):
+            if issuer.fits(issuer.rules[first], claims):
+                yield index, first
+                break
+        by_subject[exact].append(index)
 
 
 def templates_are_nobody(file: ConfigurationFile) -> Iterator[Finding]:

@@ -18,10 +18,12 @@ from tests.workloads.conftest import workload_client
 pytestmark = pytest.mark.needs("kubectl", "kube-apiserver", "etcd", "openssl")
 
 AUDIENCE = "token-service"
+NAMESPACE = "bound-tokens"
+"""The namespace shop is that of the demonstration overlay, which other tests apply."""
 POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
-    "metadata": {"name": "cart-1", "namespace": "shop"},
+    "metadata": {"name": "cart-1", "namespace": NAMESPACE},
     "spec": {"serviceAccountName": "cart", "containers": [{"name": "cart", "image": "cart"}]},
 }
 
@@ -29,15 +31,15 @@ POD: dict[str, Any] = {
 @pytest.fixture(scope="session")
 def shop(cluster: Cluster) -> Cluster:
     """The namespace with a service account and its pod."""
-    cluster.kubectl("create", "namespace", "shop")
+    cluster.kubectl("create", "namespace", NAMESPACE)
     for name in ("cart", "token-service"):
-        cluster.kubectl("create", "serviceaccount", name, "--namespace=shop")
+        cluster.kubectl("create", "serviceaccount", name, f"--namespace={NAMESPACE}")
     cluster.kubectl("create", "--filename=-", given=json.dumps(POD))
     return cluster
 
 
 def token_of(shop: Cluster, *arguments: str) -> str:
-    return shop.kubectl("create", "token", "--namespace=shop", *arguments).strip()
+    return shop.kubectl("create", "token", f"--namespace={NAMESPACE}", *arguments).strip()
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ async def service(
             "audience": AUDIENCE,
             "rules": [
                 {
-                    "subject": "system:serviceaccount:shop:*",
+                    "subject": f"system:serviceaccount:{NAMESPACE}:*",
                     "client_id": "shop.{name}",
                     "template": "shop-workload",
                 }
