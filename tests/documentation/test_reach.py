@@ -13,7 +13,8 @@ from service.cli.program import program
 from tests.documentation.reading import REPOSITORY, blocks, says
 
 BLOCKS = blocks(REPOSITORY / "docs/reach.md")
-SHOWN = re.findall(r"^\$ python -m service (.*)\n((?:(?!\$ ).*\n)+)", BLOCKS[0].text, re.MULTILINE)
+COMMAND = r"^\$ \.venv/bin/python -m service (.*)\n((?:(?!\$ ).*\n)+)"
+SHOWN = re.findall(COMMAND, BLOCKS[0].text, re.MULTILINE)
 ROWS = next(block.text for block in BLOCKS if block.language == "yaml")
 
 

@@ -1,8 +1,11 @@
-"""docs/workloads.md: its settings have no problem, and a pod gets a token by them."""
+"""docs/workloads.md: its settings have no problem, and its example gives what it says."""
 
 from __future__ import annotations
 
-import re
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,13 @@ import yaml
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 from service.config.problem import Problem
-from tests.conftest import Start
-from tests.driving.listening import listening
-from tests.workloads.platform import Platform, pod
+from tests.documentation.reading import REPOSITORY, blocks, says
+from tests.driving.ports import lasting_ports
+from tests.driving.process import DEMONSTRATION, serving
 
-PAGE = (Path(__file__).parents[2] / "docs/workloads.md").read_text()
-BLOCKS = [yaml.safe_load(each) for each in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+EXAMPLE, CLUSTER = REPOSITORY / "examples/workloads", "localhost:8090"
+PAGE_BLOCKS = blocks(REPOSITORY / "docs/workloads.md")
+BLOCKS = [yaml.safe_load(block.text) for block in PAGE_BLOCKS if block.language == "yaml"]
 FIRST = BLOCKS[0]
 ISSUERS = [each for each in BLOCKS if "workload_issuers" in each]
 
@@ -38,18 +42,35 @@ def test_settings_have_no_error(settings: dict[str, Any], tmp_path: Path) -> Non
     assert [each for each in found if "deployer" not in str(each)] == []
 
 
-async def test_a_pod_gets_a_token_by_the_first_settings(
-    start: Start, config: dict[str, Any]
-) -> None:
-    platform = Platform()
-    async with listening(platform.serve) as platform.origin:
-        cluster = {**FIRST["workload_issuers"][0], "issuer": platform.origin}
-        del cluster["ca_file"], cluster["token_file"]  # of a pod
-        service = await start({**config, **FIRST, "workload_issuers": [cluster]})
-        cart, orders = (
-            pod(service, platform, "shop", "cart"),
-            pod(service, platform, "apis", "orders"),
-        )
-        token = (await cart.ask(scope="orders.read"))["access_token"]
-        answer = await service.post("/connect/introspect", token=token, **orders.credentials())
-        assert answer["client_id"] == "shop.cart"
+def test_page_shows_the_file_of_the_example() -> None:
+    shown = (EXAMPLE / "config.yaml").read_text().partition("\n\n")[2]
+    for variable in ("${SERVICE_PORT:-8080}", "${CLUSTER_PORT:-8090}"):
+        shown = shown.replace(variable, variable[-5:-1])
+    assert PAGE_BLOCKS[0].text == shown
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The service and the stand-in for a cluster, by the page's first settings: where each is in place of where the page says."""
+    cluster = f"localhost:{lasting_ports(1)[0]}"
+    config = PAGE_BLOCKS[0].text.replace(CLUSTER, cluster)
+    with serving(config, tmp_path) as service:
+        ports = {"SERVICE_PORT": service.split(":")[1], "CLUSTER_PORT": cluster.split(":")[1]}
+        command = [sys.executable, str(EXAMPLE / "cluster.py")]
+        with subprocess.Popen(
+            command, env={**os.environ, **ports}, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert "Running on" in process.stdout.readline()
+            yield {DEMONSTRATION: service, CLUSTER: cluster}
+            process.kill()
+
+
+@pytest.mark.needs("curl")
+def test_a_pod_gets_a_token_and_an_api_introspects_it(running: dict[str, str]) -> None:
+    script = next(block.text for block in PAGE_BLOCKS if block.language == "sh")
+    answer = next(block.text for block in PAGE_BLOCKS if block.language == "json")
+    for there, here in running.items():
+        script = script.replace(there, here)
+    printed = subprocess.check_output(["sh", "-eu"], input=script, text=True, timeout=60)
+    assert says(answer, printed.replace(running[DEMONSTRATION], DEMONSTRATION)), printed
