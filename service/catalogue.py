@@ -13,10 +13,12 @@ _BY_AUTHORIZE = frozenset({"implicit"})
 
 def builtin_catalogue() -> Catalogue:
     """Return what this version supports."""
-    registrable = {grant.grant_type for grant in BUILTIN_GRANTS if grant.is_registrable}
+    registrable = {name for name, grant in BUILTIN_GRANTS.items() if grant.is_registrable}
     return Catalogue(
-        grant_types=_BY_AUTHORIZE | {grant.grant_type for grant in BUILTIN_GRANTS},
+        grant_types=_BY_AUTHORIZE | BUILTIN_GRANTS.keys(),
         registrable_grant_types=_BY_AUTHORIZE | registrable,
-        client_auth_methods={method.name: method.credential for method in CLIENT_AUTH_METHODS},
+        client_auth_methods={
+            name: method.credential for name, method in CLIENT_AUTH_METHODS.items()
+        },
         response_modes=RESPONSE_MODE_NAMES,
     )

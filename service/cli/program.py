@@ -18,7 +18,7 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
     "new-secret": ("credentials", "Print a new secret, and its YAML line."),
     "new-key": ("credentials", "Print a new signing.encryption_key."),
     "diff": (
-        "check",
+        "reach",
         "Print what changes if NEW replaces OLD, and who can newly get tokens for which API.",
     ),
     "graph": ("reach", "Draw which client can get tokens for which API."),

@@ -1,19 +1,22 @@
-"""`graph`, `why`, `test`: commands that answer which client can get tokens for which API, and how."""
+"""`graph`, `why`, `test`, `diff`: commands that answer which client can get tokens for which API, how, and since when."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from service.cli.settings import FILE, file_option, load_settings
 from service.cli.table import format_option, print_json
+from service.cli.ways.changes import gained_ways
 from service.cli.ways.drawing import FORMATS, Edge, edge_members
 from service.cli.ways.expected import BadRow, find_failures, read_rows
 from service.cli.ways.finding import find_api, find_entry, find_ways
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.cli.ways.places import Places
 from service.cli.ways.workloads import find_workloads
+from service.config.changes import registry_changes, settings_changes
 
 
 @click.command("graph")
@@ -114,3 +117,44 @@ def test(expected: Path, file: Path) -> None:
         click.echo(f"{expected}: {failure}")
     click.echo(f"{expected}: {len(rows)} rows, {len(failures)} failures", err=True)
     raise SystemExit(1 if failures else 0)
+
+
+@click.command("diff")
+@click.argument("old", type=FILE)
+@click.argument("new", type=FILE)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
+@click.option(
+    "--fail-on-new-reach",
+    is_flag=True,
+    help="Exit with 1 where a client can newly get tokens for an API or a scope.",
+)
+@format_option
+def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, output: str) -> None:
+    """Print what changes if NEW replaces OLD, and who can newly get tokens for which API.
+
+    OLD and NEW are configuration files. In the output, + is added, - is removed and ~ is changed.
+
+    \b
+    Example:
+      git show HEAD:config.yaml > old.yaml && python -m service diff old.yaml config.yaml
+    """
+    before, after = load_settings(old), load_settings(new)
+    changes = [*registry_changes(before.registry, after.registry)]
+    need_restart = [*settings_changes(before, after)]
+    could, can = find_ways(before.registry), find_ways(after.registry)
+    gained, lost = [*gained_ways(could, can, Places(new))], [*gained_ways(can, could, Places(old))]
+    if output == "json":
+        reach = {"new_reach": gained, "lost_reach": lost}
+        shown = {name: [edge_members(edge) for edge in edges] for name, edges in reach.items()}
+        print_json({"changes": changes, "need_restart": need_restart, **shown})
+    else:
+        restarts = [f"~ {name} (needs a restart)" for name in need_restart]
+        reaching = [*_reach_lines("+", gained), *_reach_lines("-", lost)]
+        click.echo("".join(f"{line}\n" for line in (*changes, *restarts, *reaching)), nl=False)
+    failed = (exit_code and (changes or need_restart)) or (fail_on_new_reach and gained)
+    raise SystemExit(1 if failed else 0)
+
+
+def _reach_lines(sign: str, edges: Iterable[Edge]) -> Iterator[str]:
+    for edge in edges:
+        yield f"{sign} reach: {edge.way.client_id} -> {edge.way.api} {edge.label}"

@@ -14,7 +14,6 @@ import structlog
 from service.clients.keys import ClientKeys
 from service.keys import jose
 from service.keys.foreign_keys import UNNAMED, accepted_header
-from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
@@ -37,8 +36,6 @@ _READS = frozenset({"client_assertion", "client_assertion_type"})
 
 @dataclass(frozen=True, slots=True)
 class ClientSecretJwt:
-    name: ClassVar[str] = "client_secret_jwt"
-    credential: ClassVar[Credential] = Credential.SECRET_VALUE
     algorithms: ClassVar[tuple[str, ...]] = tuple(jose.MAC_ALGORITHMS)
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
@@ -52,8 +49,6 @@ class ClientSecretJwt:
 
 @dataclass(frozen=True, slots=True)
 class PrivateKeyJwt:
-    name: ClassVar[str] = "private_key_jwt"
-    credential: ClassVar[Credential] = Credential.KEYS
     algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions

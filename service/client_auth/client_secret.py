@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import Evidence, RequestCredentials
 from service.protocol.http_headers import parse_basic_auth
@@ -13,8 +12,6 @@ from service.protocol.http_headers import parse_basic_auth
 
 @dataclass(frozen=True, slots=True)
 class ClientSecretBasic:
-    name: ClassVar[str] = "client_secret_basic"
-    credential: ClassVar[Credential] = Credential.SECRET
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset({"Authorization"})
 
@@ -32,8 +29,6 @@ class ClientSecretBasic:
 
 @dataclass(frozen=True, slots=True)
 class ClientSecretPost:
-    name: ClassVar[str] = "client_secret_post"
-    credential: ClassVar[Credential] = Credential.SECRET
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset({"client_secret"})
 
@@ -52,8 +47,6 @@ class ClientSecretPost:
 class NoAuthentication:
     """A public client sends its client_id and proves nothing (RFC 6749 §2.1, RFC 7591 §2)."""
 
-    name: ClassVar[str] = "none"
-    credential: ClassVar[Credential] = Credential.NOTHING
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset()
 

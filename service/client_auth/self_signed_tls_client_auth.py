@@ -8,7 +8,6 @@ from typing import ClassVar
 from service.clients.published_keys import PublishedKeys
 from service.keys.certificates import is_valid_at, key_digest
 from service.keys.foreign_keys import ForeignKeys
-from service.model.catalogue import Credential
 from service.model.certificate import der_in_pem, der_in_x5c
 from service.model.client import Client
 from service.model.credentials import ClientCertificate, Evidence, RequestCredentials
@@ -16,8 +15,6 @@ from service.model.credentials import ClientCertificate, Evidence, RequestCreden
 
 @dataclass(frozen=True, slots=True)
 class SelfSignedTlsClientAuth:
-    name: ClassVar[str] = "self_signed_tls_client_auth"
-    credential: ClassVar[Credential] = Credential.CERTIFICATE
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset()
     published: PublishedKeys

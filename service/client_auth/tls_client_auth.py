@@ -8,7 +8,6 @@ from typing import ClassVar
 import structlog
 
 from service.keys.certificates import is_chained
-from service.model.catalogue import Credential
 from service.model.certificate import names_alternative, names_subject
 from service.model.client import Client
 from service.model.credentials import ClientCertificate, Evidence, RequestCredentials
@@ -21,8 +20,6 @@ log = structlog.stdlib.get_logger(__name__)
 class TlsClientAuth:
     """The service verifies the chain itself: a proxy that lets self-signed certificates through vouches for none."""
 
-    name: ClassVar[str] = "tls_client_auth"
-    credential: ClassVar[Credential] = Credential.CERTIFICATE_SUBJECT
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset()
     registry: LiveRegistry

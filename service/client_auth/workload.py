@@ -12,7 +12,6 @@ import structlog
 from service.clients.workload_keys import WorkloadKeys
 from service.keys import jose
 from service.keys.foreign_keys import UNNAMED, accepted_header
-from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.registry import ApiResource, LiveRegistry
@@ -95,8 +94,6 @@ class WorkloadAssertions:
 class WorkloadMethod:
     """Takes an assertion whose issuer is a platform; the others are the clients' own."""
 
-    name: ClassVar[str] = "workload"
-    credential: ClassVar[Credential] = Credential.WORKLOAD
     algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = frozenset({"client_assertion", "client_assertion_type"})
     assertions: WorkloadAssertions

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 import structlog
 
-from service.client_auth import ClientAuthentication
+from service.client_auth.authentication import ClientAuthentication
 from service.clock import clock
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.http.endpoint import (

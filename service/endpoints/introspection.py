@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from service.client_auth import ClientAuthentication
+from service.client_auth.authentication import ClientAuthentication
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
 from service.http.credentials import CredentialReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from service.client_auth import ClientAuthentication
+from service.client_auth.authentication import ClientAuthentication
 from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, empty_answer
 from service.http.parameters import form_params

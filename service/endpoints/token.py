@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from service.client_auth import ClientAuthentication
+from service.client_auth.authentication import ClientAuthentication
 from service.grants import Grants
-from service.grants.jwt_bearer import JwtBearerGrant
-from service.grants.token_exchange import TokenExchangeGrant
 from service.grants.token_exchange import id_jag as issued_id_jag
 from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
@@ -31,6 +29,8 @@ from service.protocol.errors import (
     UnsupportedGrantType,
 )
 from service.protocol.params import Params
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
+from service.protocol.token_types import JWT_BEARER
 from service.store.rate_limit import RateLimit
 from service.tokens import expiration
 from service.tokens.authorization_details import requested_details
@@ -76,8 +76,8 @@ class TokenEndpoint:
     def _id_jag_metadata(self, usable: Collection[str]) -> Mapping[str, object]:
         registry = self.registry.current
         by_grant_type = {
-            JwtBearerGrant.grant_type: received_id_jag.metadata(registry),
-            TokenExchangeGrant.grant_type: issued_id_jag.metadata(registry),
+            JWT_BEARER: received_id_jag.metadata(registry),
+            TOKEN_EXCHANGE: issued_id_jag.metadata(registry),
         }
         return {
             name: value

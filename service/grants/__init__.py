@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from service.grants.authorization_code import AuthorizationCodeGrant
-from service.grants.ciba import CibaGrant
-from service.grants.client_credentials import ClientCredentialsGrant
-from service.grants.device_code import DeviceCodeGrant
-from service.grants.extensions import ExtensionGrantError, extension_grants
-from service.grants.jwt_bearer import JwtBearerGrant
-from service.grants.password import PasswordGrant
-from service.grants.refresh_token import RefreshTokenGrant
-from service.grants.token_exchange import TokenExchangeGrant
-from service.grants.token_exchange.subject_tokens import SubjectTokens
-from service.grants.token_exchange.transaction_token import TransactionTokens
-from service.identity.assertions import ForeignAssertions
-from service.identity.factors.second_factors import SecondFactors
-from service.identity.sign_in import LocalSignIn
-from service.model.registry import Registry
-from service.tokens.granting import Grant, GrantServices
-from service.tokens.liveness import Revocation
-from service.tokens.polling import Polling
+from service.model.polling import CIBA, DEVICE_CODE
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
+from service.protocol.token_types import JWT_BEARER
+
+if TYPE_CHECKING:
+    from service.grants.token_exchange.subject_tokens import SubjectTokens
+    from service.grants.token_exchange.transaction_token import TransactionTokens
+    from service.identity.assertions import ForeignAssertions
+    from service.identity.factors.second_factors import SecondFactors
+    from service.identity.sign_in import LocalSignIn
+    from service.model.registry import Registry
+    from service.tokens.granting import Grant, GrantServices
+    from service.tokens.liveness import Revocation
+    from service.tokens.polling import Polling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,32 +34,89 @@ class GrantParts:
     transaction_tokens: TransactionTokens
 
 
-class BuiltinGrant(Grant, Protocol):
-    grant_type: ClassVar[str]
-    is_registrable: ClassVar[bool]
+_Make = Callable[[GrantParts], "Grant"]
+
+
+class BuiltinGrant(NamedTuple):
+    make: _Make
+    is_registrable: bool
     """Whether a client may register it dynamically: not if users would give it a password or token."""
 
 
-BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
-    AuthorizationCodeGrant: lambda parts: AuthorizationCodeGrant(
-        parts.services.registry, parts.revocation
-    ),
-    RefreshTokenGrant: lambda parts: RefreshTokenGrant(parts.services.registry, parts.revocation),
-    ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
-    JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions, parts.services.registry),
-    DeviceCodeGrant: lambda parts: DeviceCodeGrant(parts.polling),
-    PasswordGrant: lambda parts: PasswordGrant(
-        parts.sign_in, parts.second_factors, parts.services.registry
-    ),
-    TokenExchangeGrant: lambda parts: TokenExchangeGrant(
+BUILTIN_GRANTS: dict[str, BuiltinGrant] = {}
+"""By grant type. To add one: a file in this folder, and a function here, which imports it: who only reads the names,
+such as a command, does not wait for the grants."""
+
+
+def builtin_grant(grant_type: str, *, is_registrable: bool = True) -> Callable[[_Make], _Make]:
+    """Add the function that makes the grant of this type."""
+
+    def add(make: _Make) -> _Make:
+        BUILTIN_GRANTS[grant_type] = BuiltinGrant(make, is_registrable)
+        return make
+
+    return add
+
+
+@builtin_grant("authorization_code")
+def _authorization_code(parts: GrantParts) -> Grant:
+    from service.grants.authorization_code import AuthorizationCodeGrant
+
+    return AuthorizationCodeGrant(parts.services.registry, parts.revocation)
+
+
+@builtin_grant("refresh_token")
+def _refresh_token(parts: GrantParts) -> Grant:
+    from service.grants.refresh_token import RefreshTokenGrant
+
+    return RefreshTokenGrant(parts.services.registry, parts.revocation)
+
+
+@builtin_grant("client_credentials")
+def _client_credentials(parts: GrantParts) -> Grant:
+    from service.grants.client_credentials import ClientCredentialsGrant
+
+    return ClientCredentialsGrant(parts.services.registry)
+
+
+@builtin_grant(JWT_BEARER)
+def _jwt_bearer(parts: GrantParts) -> Grant:
+    from service.grants.jwt_bearer import JwtBearerGrant
+
+    return JwtBearerGrant(parts.assertions, parts.services.registry)
+
+
+@builtin_grant(DEVICE_CODE)
+def _device_code(parts: GrantParts) -> Grant:
+    from service.grants.device_code import DeviceCodeGrant
+
+    return DeviceCodeGrant(parts.polling)
+
+
+@builtin_grant("password", is_registrable=False)
+def _password(parts: GrantParts) -> Grant:
+    from service.grants.password import PasswordGrant
+
+    return PasswordGrant(parts.sign_in, parts.second_factors, parts.services.registry)
+
+
+@builtin_grant(TOKEN_EXCHANGE, is_registrable=False)
+def _token_exchange(parts: GrantParts) -> Grant:
+    from service.grants.token_exchange import TokenExchangeGrant
+
+    return TokenExchangeGrant(
         registry=parts.services.registry,
         tokens=parts.subject_tokens,
         emit=parts.services.emit,
         without_rule={"txn_token": parts.transaction_tokens.exchange},
-    ),
-    CibaGrant: lambda parts: CibaGrant(parts.polling),
-}
-"""To add one: a file in this folder, and an entry here."""
+    )
+
+
+@builtin_grant(CIBA)
+def _ciba(parts: GrantParts) -> Grant:
+    from service.grants.ciba import CibaGrant
+
+    return CibaGrant(parts.polling)
 
 
 class Grants:
@@ -92,7 +145,9 @@ class Grants:
 
 
 def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:
-    grants = {grant.grant_type: make(parts) for grant, make in BUILTIN_GRANTS.items()}
+    from service.grants.extensions import ExtensionGrantError, extension_grants
+
+    grants = {grant_type: builtin.make(parts) for grant_type, builtin in BUILTIN_GRANTS.items()}
     made = extension_grants(registry.extension_grants, parts.services)
     for at, extension in enumerate(made):
         # Report the first of two: the last one, delegation, need not be in the file.

@@ -22,8 +22,6 @@ from service.tokens.permitted import continue_authorization
 class AuthorizationCodeGrant:
     """Checks whose code it is; the issuer uses it up together with issuing the tokens."""
 
-    grant_type: ClassVar[str] = "authorization_code"
-    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     takes_authorization_details: ClassVar[bool] = True
     registry: LiveRegistry

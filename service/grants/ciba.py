@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.model.handle import parse_handle
-from service.model.polling import CIBA
 from service.protocol.errors import InvalidGrant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.polling import Polling
@@ -16,8 +15,6 @@ from service.tokens.polling import Polling
 class CibaGrant:
     """Polling, for clients that poll and for those that got a ping."""
 
-    grant_type: ClassVar[str] = CIBA
-    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     takes_authorization_details: ClassVar[bool] = True
     polling: Polling

@@ -17,8 +17,6 @@ from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenReque
 class ClientCredentialsGrant:
     """Grants an access token without a user, and never a refresh token (RFC 6749 §4.4.3)."""
 
-    grant_type: ClassVar[str] = "client_credentials"
-    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     takes_authorization_details: ClassVar[bool] = True
     registry: LiveRegistry

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.model.handle import parse_handle
-from service.model.polling import DEVICE_CODE
 from service.protocol.errors import InvalidGrant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.polling import Polling
@@ -14,8 +13,6 @@ from service.tokens.polling import Polling
 
 @dataclass(frozen=True, slots=True)
 class DeviceCodeGrant:
-    grant_type: ClassVar[str] = DEVICE_CODE
-    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     takes_authorization_details: ClassVar[bool] = True
     polling: Polling

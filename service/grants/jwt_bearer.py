@@ -34,8 +34,6 @@ _TYPES = ASSERTION_TYPES | {id_jag.TYP}
 class JwtBearerGrant:
     """Grants an access token and never a refresh token: the client brings a new assertion (RFC 7521 §4.1)."""
 
-    grant_type: ClassVar[str] = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     takes_authorization_details: ClassVar[bool] = False
     assertions: ForeignAssertions

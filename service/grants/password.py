@@ -21,8 +21,6 @@ from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 class PasswordGrant:
     """Verifies the password; every refusal of a user reads alike."""
 
-    grant_type: ClassVar[str] = "password"
-    is_registrable: ClassVar[bool] = False
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     takes_authorization_details: ClassVar[bool] = False
     sign_in: LocalSignIn

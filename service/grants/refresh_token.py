@@ -29,8 +29,6 @@ from service.tokens.refresh_token import (
 class RefreshTokenGrant:
     """Rotates the token, and ends the family when a used one comes again (RFC 9700 §4.14.2)."""
 
-    grant_type: ClassVar[str] = "refresh_token"
-    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     takes_authorization_details: ClassVar[bool] = True
     registry: LiveRegistry

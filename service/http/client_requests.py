@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from service.client_auth import ClientAuthentication
+from service.client_auth.authentication import ClientAuthentication
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Message
 from service.http.key_proofs import KeyProofs

@@ -8,7 +8,6 @@ from typing import ClassVar, Protocol
 import msgspec
 
 from service.model.authorization import Confirmation
-from service.model.catalogue import Credential
 from service.model.client import Client
 from service.protocol.params import Params
 from service.protocol.token_types import CLIENT_ASSERTION
@@ -69,9 +68,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 class ClientAuthMethod(Protocol):
     """One way for a client to authenticate (RFC 7591 §2, `token_endpoint_auth_method`)."""
 
-    name: ClassVar[str]
-    credential: ClassVar[Credential]
-    """What a client has to register for it."""
     algorithms: ClassVar[tuple[str, ...]]
     """Those of its signatures; empty if nothing is signed."""
     reads: ClassVar[frozenset[str]]

@@ -6,7 +6,8 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING
 
-from service.client_auth import ClientAuthentication, MethodParts
+from service.client_auth import MethodParts
+from service.client_auth.authentication import ClientAuthentication
 from service.client_auth.client_assertion import ClientAssertions
 from service.client_auth.workload import WorkloadAssertions
 from service.clients.directory import Clients, RegisteredClients

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:token-exchange"
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+"""The grant type of RFC 7523 §2.1."""
 PREFIX = "urn:ietf:params:oauth:token-type:"
 CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 """The `client_assertion_type` of a JWT (RFC 7523 §2.2)."""

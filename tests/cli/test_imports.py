@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.documentation.reading import REPOSITORY
+
 ASKED = """
 import json, ssl
 from service.cli.importing import without_unwanted
@@ -26,6 +30,46 @@ def test_authorities_for_other_clients_are_loaded_with_their_first_connection() 
     assert before["x509"] == 0
     assert after == wanted
     assert flags == wanted_flags
+
+
+SERVING = {
+    "aiohttp",
+    "jinja2",
+    "redis",
+    "joserfc",
+    "service.grants.refresh_token",
+    "service.keys.jose",
+}
+"""Modules of a process that serves, some of each kind."""
+
+
+@pytest.mark.parametrize(
+    ("command", "unwanted"),
+    [
+        ("check {file}", SERVING | {"service.cli.ways.finding"}),
+        ("schema", SERVING),
+        ("new-secret", SERVING | {"pydantic", "service.config.load"}),
+    ],
+)
+def test_commands_do_not_wait_for_imports_that_they_do_not_need(
+    tmp_path: Path, command: str, unwanted: set[str]
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text((REPOSITORY / "config.yaml").read_text())
+    arguments = command.format(file=file).split()
+    asked = (
+        "import sys; from service.__main__ import program; "
+        f"program({arguments!r}, standalone_mode=False)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", asked],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert (done.returncode, "service.cli.program" in imported) == (0, True), done.stderr
+    assert imported & unwanted == set()
 
 
 def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from multidict import CIMultiDict
 
-from service.client_auth import CLIENT_AUTH_METHODS
+from service.client_auth import CLIENT_AUTH_METHODS, Method
 from service.model import client as client_model
 from service.model.catalogue import Credential
 from service.model.client import Client
@@ -31,8 +31,6 @@ METHOD = "self_signed_tls_client_auth"
 class ByCertificate:
     """A method of mutual TLS as one class: it knows no other method."""
 
-    name: ClassVar[str] = METHOD
-    credential: ClassVar[Credential] = Credential.CERTIFICATE
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset()
 
@@ -61,7 +59,9 @@ def config(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> dict[str, Any]:
-    monkeypatch.setitem(CLIENT_AUTH_METHODS, ByCertificate, lambda _: ByCertificate())
+    monkeypatch.setitem(
+        CLIENT_AUTH_METHODS, METHOD, Method(lambda _: ByCertificate(), Credential.CERTIFICATE)
+    )
     client = client_in(config, "machine")
     certificates = {
         "self_signed_certificates": [base64url(sha256(der(pem)).digest())],

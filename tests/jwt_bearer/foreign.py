@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from service.grants.jwt_bearer import JwtBearerGrant
 from service.keys.jose import Key
+from service.protocol.token_types import JWT_BEARER
 from tests.clients.signing import key_of
 from tests.driving.service import Answer, RunningService
 
-BEARER = JwtBearerGrant.grant_type
+BEARER = JWT_BEARER
 ISSUER = "https://as.partner.example"
 
 

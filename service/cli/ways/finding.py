@@ -20,14 +20,14 @@ from service.model.workload import find_template
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
+from service.protocol.token_types import JWT_BEARER
 from service.tokens.granting import TokenRequest
 from service.tokens.scope import check_allowed
 
 Kind = Literal["direct", "delegation", "exchange", "extension"]
 
 CLIENT_CREDENTIALS, REFRESH_TOKEN = "client_credentials", "refresh_token"
-JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-BUILTIN = frozenset({*(grant.grant_type for grant in BUILTIN_GRANTS), "implicit"})
+BUILTIN = frozenset({*BUILTIN_GRANTS, "implicit"})
 DIRECT = BUILTIN - {REFRESH_TOKEN, TOKEN_EXCHANGE}
 """The grants that begin an authorization with no token of this service."""
 _FOR_APIS = ("access_token", "jwt", "refresh_token")

@@ -14,8 +14,7 @@ from service.model.user import LOCAL
 from service.model.workload import find_template
 from service.protocol.subject_template import find_claim_names, has_fixed_text
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
-
-JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+from service.protocol.token_types import JWT_BEARER
 
 _FORGED = "should be https; otherwise anyone on the way could speak about any user"
 

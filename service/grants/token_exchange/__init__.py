@@ -16,7 +16,6 @@ from service.model.events import Emit, TokenExchangeJudged
 from service.model.registry import LiveRegistry
 from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, OAuthError
-from service.protocol.token_types import GRANT_TYPE
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.permitted import check_actors
 
@@ -29,8 +28,6 @@ Exchange = Callable[[ExchangeRequest], Awaitable[ExchangeResult]]
 class TokenExchangeGrant:
     """Exchanges a token by the first rule that fits; other types of tokens may have conditions of their own."""
 
-    grant_type: ClassVar[str] = GRANT_TYPE
-    is_registrable: ClassVar[bool] = False
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_GRANT
     takes_authorization_details: ClassVar[bool] = False
     registry: LiveRegistry
