@@ -176,15 +176,17 @@ def _serving(issuer: LocalIssuer) -> Iterator[str]:
         sent = await issuer.send(issuer.url + request.path, {}, form or None)
         return web.Response(status=sent.status, body=sent.body)
 
-    async def serve() -> None:
+    async def serve() -> web.AppRunner:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", answer)
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
+        return runner
 
     port, loop = free_port(), asyncio.new_event_loop()
     Thread(target=loop.run_forever, daemon=True).start()
-    asyncio.run_coroutine_threadsafe(serve(), loop).result()
+    runner = asyncio.run_coroutine_threadsafe(serve(), loop).result()
     yield f"http://127.0.0.1:{port}"
+    asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
     loop.call_soon_threadsafe(loop.stop)
