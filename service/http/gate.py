@@ -118,22 +118,20 @@ class Gate:
             return await answering
         return await _trace(self.span(request.method, request.headers), answering)
 
-    def answer_whole(self, request: WholeRequest, route: Direct) -> Awaitable[Answer]:
-        """Answer a request of the fast lane by its route."""
-        answering = self._guard(request, request.path, route.handler, endpoint=route.path)
-        if self.span is None:
-            return answering
-        return _trace(self.span(request.method, request.headers), answering)
-
-    def answer_at_once(self, request: WholeRequest, route: Direct) -> Answer | None:
-        """Answer a request of the fast lane that waits for nothing, without a task; None for any other."""
-        if route.at_once is None or self.span is not None:
-            return None
-        started, request_id = perf_counter(), self._begin(request)
-        answer = route.at_once(request)
-        if answer is not None:
-            self._finish(request, answer.headers, request_id, request.path)
-            self._emit(request, route.path, answer.status, started)
+    def answer_whole(self, request: WholeRequest, route: Direct) -> Answer | Awaitable[Answer]:
+        """Answer a request of the fast lane by its route; at once what waits for nothing."""
+        if self.span is not None:
+            answering = self._guard(request, request.path, route.handler, endpoint=route.path)
+            return _trace(self.span(request.method, request.headers), answering)
+        begun = self._begin(request)
+        answer = None if route.at_once is None else route.at_once(request)
+        if answer is None:
+            return self._guard(
+                request, request.path, route.handler, endpoint=route.path, begun=begun
+            )
+        started, request_id = begun
+        self._finish(request, answer.headers, request_id, request.path)
+        self._emit(request, route.path, answer.status, started)
         return answer
 
     async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
@@ -161,8 +159,9 @@ class Gate:
         handler: Callable[[Any], Awaitable[A]],
         *,
         endpoint: str | None,
+        begun: tuple[float, str] | None = None,
     ) -> A | Answer:
-        started, request_id = perf_counter(), self._begin(request)
+        started, request_id = self._begin(request) if begun is None else begun
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
             answered: A | Answer = await handler(request)
@@ -180,8 +179,9 @@ class Gate:
         self._emit(request, named, answered.status, started)
         return answered
 
-    def _begin(self, request: Message) -> str:
-        """Give the request its id, the caller's own if there is one, and its place in logs and limits."""
+    def _begin(self, request: Message) -> tuple[float, str]:
+        """Return the moment, and the request's id, the caller's own if there is one; logs and limits find them."""
+        started = perf_counter()
         given_id = request.headers.get(_GIVEN_ID)
         request_id = (
             given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
@@ -191,7 +191,7 @@ class Gate:
             current_client_key.set(None)
         if self.caller is not None:
             current_caller.set(partial(self.caller.find, request))
-        return request_id
+        return started, request_id
 
     def _finish(
         self, request: Message, headers: MutableMapping[str, str], request_id: str, path: str

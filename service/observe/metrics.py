@@ -40,8 +40,8 @@ AT_ONCE = 500
 MAX_REMEMBERED = 1000
 """Callers can make up what becomes `other`, so not everything is remembered."""
 
-_Happened = tuple[type[object], tuple[object, ...]]
-"""A kind of event, and the values of its labels."""
+_Happened = tuple[type[object], Any]
+"""A kind of event, and the values of its labels: one by itself, several as a tuple."""
 
 _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
@@ -177,13 +177,15 @@ class Durations:
         self._labels = {kind: label for kind, (*_, label) in _TIMED.items()}
         self._waiting = defaultdict[tuple[type[object], str | None], list[float]](list)
 
-    def note(self, *events: Any) -> None:
-        """Note durations."""
-        labels, waiting = self._labels, self._waiting
-        for event in events:
-            kind = cast("type[object]", type(event))
-            label = labels[kind]
-            waiting[kind, label and getattr(event, label)].append(event.seconds)
+    def note(self, event: Any) -> None:
+        """Note a duration."""
+        kind = cast("type[object]", type(event))
+        label = self._labels[kind]
+        self._waiting[kind, label and getattr(event, label)].append(event.seconds)
+
+    def note_all(self, kind: type[object], value: str, seconds: list[float]) -> None:
+        """Note durations of events of one kind and label."""
+        self._waiting[kind, value] += seconds
 
     def settle(self) -> None:
         """Add to the histograms what was noted."""
@@ -244,16 +246,25 @@ class Metrics:
         by_kind = defaultdict[type[object], list[object]](list)
         for event in waiting:
             by_kind[type(event)].append(event)
+        self._count_answers(by_kind.pop(events.RequestAnswered, []))
         for kind, happened in by_kind.items():
-            read = self._labels_of.get(kind)
-            times = Times(map(read, happened)) if read is not None else Times[tuple[object, ...]]()
-            for values, often in times.items():
-                self._counter((kind, values)).inc(often)
-        self.timed.note(*by_kind[events.RequestAnswered])
+            if kind in self._labels_of:
+                for values, often in Times(map(self._labels_of[kind], happened)).items():
+                    self._counter((kind, values)).inc(often)
         self.timed.settle()
         if self._readings is not None:
             self._store.update(self._readings)
             self._users.update(self._readings)
+
+    def _count_answers(self, answers: list[Any]) -> None:
+        """Count the most frequent events, and note how long they took, in one pass."""
+        kind = events.RequestAnswered
+        labels_of, took = self._labels_of[kind], defaultdict[Any, list[float]](list)
+        for answer in answers:
+            took[labels_of(answer)].append(answer.seconds)
+        for labels, seconds in took.items():
+            self._counter((kind, labels)).inc(len(seconds))
+            self.timed.note_all(kind, labels[0], seconds)
 
     def _counter(self, happened: _Happened) -> Counter:
         """Return the counter with these labels, remembered: prometheus_client looks it up under a lock."""
@@ -262,7 +273,8 @@ class Metrics:
             kind, values = happened
             known = self._counters[kind]
             if names := COUNTED[kind][2:]:
-                known = known.labels(*map(self._bound_label, names, values))
+                each = values if len(names) > 1 else (values,)
+                known = known.labels(*map(self._bound_label, names, each))
             if len(self._labelled) < MAX_REMEMBERED:
                 self._labelled[happened] = known
         return known
@@ -293,7 +305,5 @@ class Metrics:
         return str(value).lower() if label == "active" else str(value) if known else OTHER
 
 
-def _reader(labels: list[str]) -> Callable[[object], tuple[object, ...]]:
-    if len(labels) == 1:
-        return lambda event: (getattr(event, labels[0]),)
+def _reader(labels: list[str]) -> Callable[[object], Any]:
     return attrgetter(*labels) if labels else lambda _: ()

@@ -105,7 +105,6 @@ class Runner(web.AppRunner):
         server = _Server(answer, request_factory=readable(made.request_factory))
         server.lane = Lane(
             served=gate.direct,
-            at_once=gate.answer_at_once,
             answer=gate.answer_whole,
             always=gate.security_headers.always.wire,
             otherwise=server.routed_connection,

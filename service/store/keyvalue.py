@@ -102,11 +102,12 @@ class KeyValue:
             return *(await self.read(a, b)), ()
         kept = tracking.find(a.key), tracking.find(b.key)
         if kept[0] is not None and kept[1] is not None and tracking.is_fresh:
-            return kept[0].value, kept[1].value, cast("tuple[Kept, ...]", kept)
+            found = _decode((a, b), (kept[0].value, kept[1].value))
+            return *found, cast("tuple[Kept, ...]", kept)
         places = tracking.reserve(a.key), tracking.reserve(b.key)
         values = await self._ask(line, [("GET", a.key), ("GET", b.key)])
         decoded = _decode((a, b), values)
-        for place, value in zip(places, decoded, strict=True):
+        for place, value in zip(places, values, strict=True):
             place.value = value
         return *decoded, places
 

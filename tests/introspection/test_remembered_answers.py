@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
@@ -182,3 +184,25 @@ async def test_it_ends_with_the_token(
         monkeypatch.setattr("service.http.remembered_answers.clock", lambda now=now: now)
         monkeypatch.setattr("service.tokens.active.clock", lambda now=now: now)
         assert await service.is_active(token) is is_active
+
+
+async def test_a_token_takes_little_memory(service: RunningService) -> None:
+    """Even with the record that Redis sent, and although its answer was made in a large buffer."""
+    tokens = [str((await service.user_token("opaque"))["access_token"]) for _ in range(20)]
+    for token in tokens[:10]:
+        await until_remembered(service, token)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for token in tokens[10:]:
+            await until_remembered(service, token)
+        gc.collect()
+        made = tracemalloc.take_snapshot().filter_traces(
+            [
+                tracemalloc.Filter(True, "*/service/http/*"),
+                tracemalloc.Filter(True, "*/service/store/*"),
+            ]
+        )
+    finally:
+        tracemalloc.stop()
+    assert sum(each.size for each in made.statistics("filename")) < 10 * 4096

@@ -139,7 +139,6 @@ async def test_lower_body_limit_holds_in_the_fast_lane(
 async def test_a_connection_that_stays_silent_is_closed() -> None:
     lane = Lane(
         served=DirectRoutes(()),
-        at_once=lambda *_: None,
         answer=_never,
         always="",
         otherwise=asyncio.Protocol,
@@ -168,7 +167,6 @@ async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
 
     lane = Lane(
         served=DirectRoutes([Direct("GET", "/", large)]),
-        at_once=lambda *_: None,
         answer=large,
         always="",
         otherwise=otherwise,

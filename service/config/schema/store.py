@@ -84,7 +84,7 @@ class Store(types.Section):
     """on: each process keeps what introspection has read, and Redis tells it of every change, mostly within a millisecond. While
     Redis cannot tell, nothing that is kept counts for longer than two seconds."""
     tracking_entries: Annotated[int, types.Field(ge=1000, le=10_000_000)] = 100_000
-    """How many values are kept with tracking: on; a token has two, which take about 3 KiB together in each process."""
+    """How many values are kept with tracking: on; a token has two, which take about 2 KiB together in each process."""
 
     @property
     def tracks(self) -> bool:
