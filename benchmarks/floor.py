@@ -11,16 +11,16 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 import uvloop
 from aiohttp import web
-from redis.asyncio import Redis
 
 from service.keys.jose import Key, verify
 from service.proofs.dpop import read_proof
 from service.store.engine.multiplexed import Multiplexed
+from service.store.engine.server import Server
 from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, new_pace, pace
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
@@ -212,11 +212,12 @@ def _json(body: bytes) -> web.Response:
 
 
 async def _serve(port: int, redis_url: str) -> None:
-    redis = Redis.from_url(redis_url, protocol=2)
+    url = urlsplit(redis_url)
+    redis = Server(address=(url.hostname or "localhost", url.port or 6379), timeout=2)
     es256, rs256 = Key.generate("ES256"), Key.generate("RS256")
     jwks = orjson.dumps({"keys": [key.public_jwk for key in (es256, rs256)]})
     floor = Floor(
-        redis=Multiplexed(redis.connection_pool.make_connection, patience=2),
+        redis=Multiplexed(redis.connect, patience=2),
         es256=es256,
         rs256=rs256,
         jwt=await es256.sign(CLAIMS, typ="at+jwt"),

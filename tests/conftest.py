@@ -165,7 +165,7 @@ def _catalogues_are_compiled_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _libraries_read_once_what_does_not_change() -> Iterator[None]:
-    """Each connection of redis-py reads its package's version, each client of httpx all authorities."""
+    """Each connection of redis-py, as to memory://, reads its package's version, each client of httpx all authorities."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redis.utils, "get_lib_version", cache(redis.utils.get_lib_version))
         patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))

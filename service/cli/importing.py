@@ -17,8 +17,8 @@ UNWANTED = ("greenlet", "opentelemetry", "rich")
 def without_unwanted() -> Generator[None]:
     """Hide packages that libraries import only because they are installed, and pause the garbage collector.
 
-    structlog imports rich and greenlet, redis-py imports OpenTelemetry: 7 MiB of every process where
-    the tools for development are installed. The collector would take an eighth of the time of the imports.
+    structlog imports rich and greenlet, and redis-py, which memory:// needs, OpenTelemetry: 7 MiB of every
+    process where the tools for development are installed. The collector would take an eighth of the time of the imports.
     aiohttp loads the authorities that the system trusts for a context that this service does not use.
     """
     modules = cast("dict[str, ModuleType | None]", sys.modules)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -69,5 +70,8 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
 
     with shown_as_refused(given):
         configuration = wait()
+    if configuration.store.url.startswith("memory:"):
+        with without_unwanted():
+            import_module("service.store.engine.embedded")  # with redis-py, which looks for more
     configure_logs(log_level, environ)
     serving.run(configuration, environ, watch=watch)

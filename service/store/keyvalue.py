@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import msgspec
 import structlog
@@ -15,11 +15,9 @@ from service.model.events import Emit
 from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
+from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked
 from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
-
-if TYPE_CHECKING:
-    from service.store.engine.engine import Engine, Line  # which imports redis-py
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -57,7 +55,6 @@ class KeyValue:
         self.tracking = tracking
         """What was read and is still right, without asking Redis again; None where nothing is tracked."""
         self._engine = engine
-        self._not_asked = engine.not_asked.__name__
         self._line = engine.line
         self._durable = engine.durable
         self._timeout = timeout
@@ -149,9 +146,9 @@ class KeyValue:
     async def find_keys(self, pattern: str) -> AsyncIterator[str]:
         """Return every key that matches a glob pattern; walks the whole store, so only for operators."""
         try:
-            async for key in self._engine.client.scan_iter(match=pattern, count=1000):
+            async for key in self._engine.find_keys(pattern, seconds=self._timeout):
                 yield key.decode()
-        except self._engine.trouble as error:
+        except TROUBLE as error:
             raise self._unavailable() from error
 
     async def ping(self) -> None:
@@ -173,13 +170,13 @@ class KeyValue:
         """
         try:
             async with asyncio.timeout(2 * self._timeout):
-                return await self._engine.read_memory()
-        except self._engine.trouble:
+                return await self._engine.read_memory(seconds=self._timeout)
+        except TROUBLE:
             return None
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._engine.close()
+        self._engine.close()
 
     async def _ask(self, line: Line, commands: Sequence[Command]) -> list[Any]:
         """Return all replies, or raise StoreUnavailable; a context manager would cost more than all of this."""
@@ -196,7 +193,7 @@ class KeyValue:
                 if isinstance(answer, Exception):
                     raise answer
             trouble = None
-        except self._engine.trouble as error:
+        except TROUBLE as error:
             trouble = type(error).__name__
             raise self._unavailable() from error
         finally:
@@ -204,7 +201,7 @@ class KeyValue:
             self.waiting -= 1
             if allowed is not None:
                 allowed.seconds -= took
-            if trouble != self._not_asked:
+            if trouble != NotAsked.__name__:
                 self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
         return answers

@@ -1,4 +1,4 @@
-"""Opens the store; with it redis-py is imported, which no command needs that only reads the configuration."""
+"""Opens the store; with it hiredis is imported, which no command needs that only reads the configuration."""
 
 from __future__ import annotations
 

@@ -27,6 +27,12 @@ BAD = {
     "redis+cluster://:12/34@10.0.0.5": "are percent-encoded",
     "redis+sentinel://10.0.0.5:26379": "the master's name",
     "redis://10.0.0.5?ssl_ca_certs=/ca.pem": "no other options in this store URL than db",
+    "redis://10.0.0.5,10.0.0.6": "one host",
+    "unix:///10.0.0.5?db=one": "the number of a database",
+    "redis+sentinel://10.0.0.5/mymaster/one": "the number of a database",
+    "rediss://10.0.0.5?ssl_cert_reqs=no": "one of required, optional, none",
+    "rediss://10.0.0.5?ssl_keyfile=/key.pem": "ssl_certfile beside ssl_keyfile",
+    "redis://10.0.0.5?db=1&db=2": "each option of this store URL once",
     "redis+cluster://10.0.0.5?db=1": "no other options in this store URL than none",
     "memory://?size=5": "no other options",
 }

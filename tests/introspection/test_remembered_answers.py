@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import tracemalloc
 from collections.abc import Mapping
 from typing import Any
@@ -49,8 +50,10 @@ async def until_remembered(service: RunningService, token: str) -> None:
 
 async def calls(service: RunningService) -> int:
     """Return how many keys Redis was asked for."""
-    stats: dict[str, Any] = await service.parts.shared.kv._engine.client.info("commandstats")  # noqa: SLF001
-    return int(stats.get("cmdstat_get", {}).get("calls", 0))
+    line = service.parts.shared.kv._engine.line  # noqa: SLF001
+    (stats,) = await line.ask([("INFO", "commandstats")], seconds=30)
+    found = re.search(rb"cmdstat_get:calls=(\d+)", stats)
+    return int(found[1]) if found else 0
 
 
 def reload(service: RunningService, config: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
+from service.store.engine import engine
 from service.store.memory import StoreMemory
 from tests.driving.service import RunningService
 
@@ -91,10 +92,10 @@ async def test_redis_user_without_info_permission_shows_no_memory(
 async def test_redis_that_omits_memory_shows_none(
     service: RunningService, mortal_redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def info(*_: object, **__: object) -> dict[str, object]:
-        return {"mem_allocator": "jemalloc", "total_system_memory": 1}
+    async def info(*_: object) -> bytes:
+        return b"# Memory\r\nmem_allocator:jemalloc\r\ntotal_system_memory:1\r\n"
 
-    monkeypatch.setattr(type(service.parts.shared.kv._engine.client), "info", info)  # noqa: SLF001
+    monkeypatch.setattr(engine, "_ask_one", info)
     assert await look(service, mortal_redis, "1mb") == []
     assert await gauges(service) == {}
 

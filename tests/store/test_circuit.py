@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
-from service.store.engine.multiplexed import Multiplexed
-
-
-class Connection:
-    """One that cannot be made, each time for the next of these reasons."""
-
-    def __init__(self, reasons: list[Exception]) -> None:
-        self._reasons = reasons
-
-    async def connect(self) -> None:
-        raise self._reasons.pop(0)
+from service.store.engine.engine import ConnectionLost
+from service.store.engine.link import Link
+from service.store.engine.multiplexed import RESTS, Multiplexed
 
 
 async def test_a_probe_that_fails_unexpectedly_is_followed_by_another() -> None:
-    lost = ConnectionError("lost")
-    reasons: list[Exception] = [lost, ValueError("not one of Redis' own"), *[lost] * 50]
-    line = Multiplexed(lambda: Connection(reasons), patience=1)
-    with pytest.raises(ConnectionError, match="lost"):
+    lost = ConnectionLost("no")
+    attempts = len(RESTS) + 1
+    reasons: list[Exception] = [*[lost] * attempts, ValueError("unforeseen"), *[lost] * 50]
+
+    async def connect(_: Callable[[], Link]) -> Link:
+        raise reasons.pop(0)
+
+    line = Multiplexed(connect, patience=1)
+    with pytest.raises(ConnectionLost):
         await line.ask([("PING",)], seconds=1)
     async with asyncio.timeout(10):
         while len(reasons) > 49:  # noqa: ASYNC110 - it is no event

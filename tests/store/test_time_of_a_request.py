@@ -32,7 +32,7 @@ class SluggishLine:
 def sluggish(*, timeout: float) -> KeyValue:
     """Return a store behind that line."""
     line = SluggishLine()
-    return KeyValue(Engine(client=None, line=line, durable=line, tracked=line), timeout=timeout)
+    return KeyValue(Engine(line=line, durable=line, tracked=line), timeout=timeout)
 
 
 async def test_time_that_is_not_spent_on_the_store_is_not_counted() -> None:

@@ -146,7 +146,8 @@ async def test_without_the_right_to_track_every_read_asks_redis(
         "plain", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-client|tracking"]
     )
     admin.mset({ONE.key: 1, TWO.key: 2})
-    kv = open_store(f"{redis_server}?username=plain&password=x", timeout=30, tracking=Tracking(10))
+    url = redis_server.replace("://", "://plain:x@")
+    kv = open_store(url, timeout=30, tracking=Tracking(10))
     assert await values(kv) == (1, 2)
     before = reads(admin)
     assert [await values(kv) for _ in range(3)] == [(1, 2)] * 3

@@ -127,7 +127,7 @@ def test_no_span_can_be_made_unless_traces_are_configured(
     program.ended()
     imported = "\n".join(program.lines)
     assert re.search(r"\| +service\.observe\.tracing$", imported, re.MULTILINE)
-    # redis-py looks for OpenTelemetry's metrics by itself, and does not find them (cli/program.py).
+    # redis-py, which memory:// needs, looks for OpenTelemetry's metrics, and does not find them (cli/serve.py).
     assert not re.findall(
         r"opentelemetry\.(?!sdk$|(sdk\.)?metrics$)|observe\.spans", imported, re.MULTILINE
     )

@@ -14,6 +14,7 @@ _SCHEMES = (
     *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
 )
 _CREDENTIALS = "name and password are percent-encoded"
+_CERT_REQS = ("required", "optional", "none")
 _TLS_KEYS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname", "ssl_cert_reqs")
 
 
@@ -26,34 +27,53 @@ def _store_url(value: object) -> str:
         raise types.expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
     try:
         url = urlsplit(value)
-        hosts = url.netloc.rpartition("@")[2].split(",")
-        [urlsplit(f"//{host}").port for host in hosts]
+        hosts = [urlsplit(f"//{host}") for host in url.netloc.rpartition("@")[2].split(",")]
+        [host.port for host in hosts]
     except ValueError:
         raise types.expected(f"a store URL whose ports are numbers; {_CREDENTIALS}") from None
     if url.fragment or not _ends_in_a_database(url):
         raise types.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
+    if url.scheme in _SINGLE and len(hosts) > 1:
+        raise types.expected("one host in this store URL; several are redis+sentinel or +cluster")
     if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
         raise types.expected(
             "the master's name after the sentinels: redis+sentinel://h:p,h:p/service"
         )
-    allowed = sorted(_options(url))
-    if not {name for name, _ in parse_qsl(url.query, keep_blank_values=True)} <= set(allowed):
-        raise types.expected(
-            f"no other options in this store URL than {', '.join(allowed) or 'none'}"
-        )
+    _check_options(url)
     return value
 
 
 def _ends_in_a_database(url: SplitResult) -> bool:
-    """Return whether the path is a database; a / in a password makes the rest of the password a path."""
+    """Return whether databases are numbers; a / in a password makes the rest of the password a path."""
     path = url.path.strip("/")
+    if url.scheme.endswith("+cluster"):
+        return not path
+    databases = [value for name, value in parse_qsl(url.query) if name == "db"]
     if url.scheme in _SINGLE:
-        return not path or path.isdecimal()
-    return not url.scheme.endswith("+cluster") or not path
+        databases.append(path)
+    elif url.scheme.endswith("+sentinel"):
+        databases.append(path.partition("/")[2])
+    return all(not each or each.isdecimal() for each in databases)
 
 
-def _options(url: SplitResult) -> list[str]:
-    """Return the allowed options; redis-py knows more, and fails at the first request for unknown ones."""
+def _check_options(url: SplitResult) -> None:
+    allowed = sorted(_allowed_options(url))
+    options = parse_qsl(url.query, keep_blank_values=True)
+    given = dict(options)
+    if len(given) < len(options):
+        raise types.expected("each option of this store URL once")
+    if not given.keys() <= set(allowed):
+        raise types.expected(
+            f"no other options in this store URL than {', '.join(allowed) or 'none'}"
+        )
+    if given.get("ssl_cert_reqs", "required") not in _CERT_REQS:
+        raise types.expected(f"ssl_cert_reqs to be one of {', '.join(_CERT_REQS)}")
+    if "ssl_keyfile" in given and not given.get("ssl_certfile"):
+        raise types.expected("ssl_certfile beside ssl_keyfile in this store URL")
+
+
+def _allowed_options(url: SplitResult) -> list[str]:
+    """Return the allowed options."""
     sentinel = url.scheme.endswith("+sentinel")
     return [
         *(["db"] if url.scheme in (*_SINGLE, "unix") else []),

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from binascii import crc_hqx
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, groupby
 from time import monotonic
 from typing import Any
 
-from redis.crc import key_slot
-
 from service.caching import SingleFlight
 from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line
+from service.store.engine.server import Address, Server
 from service.store.verbs import Command, key_of
-
-Address = tuple[str, int]
 
 COUNT = 16384
 """Slots of every Cluster."""
@@ -44,12 +42,12 @@ class Clustered:
     def __init__(
         self,
         seeds: Iterable[Address],
-        connect: Callable[[Address], Any],
+        server_at: Callable[[Address], Server],
         line_to: Callable[[Address], Line],
     ) -> None:
-        """Take the servers of the URL, and what makes a connection of redis-py and a line to one."""
+        """Take the servers of the URL, and what says how one is spoken to and makes a line to it."""
         self._seeds = self._servers = frozenset(seeds)
-        self._connect = connect
+        self._server_at = server_at
         self._line_to = line_to
         self._lines: dict[Address, Line] = {}
         self._owners: list[Address | None] = []
@@ -74,6 +72,12 @@ class Clustered:
         else:
             answers = [await self._ask(*part, due=due) for part in parts]
         return list(chain.from_iterable(answers))
+
+    async def find_masters(self, seconds: float) -> list[Line]:
+        """Return a line to each server that has slots."""
+        if not self._owners:
+            await self._find_slots(due=monotonic() + seconds)
+        return [self._line(owner) for owner in sorted(set(filter(None, self._owners)))]
 
     def close(self) -> None:
         self._asking.cancel_all()
@@ -130,7 +134,7 @@ class Clustered:
     def _find_owner(self, command: Command) -> Address:
         """Return the server that has the key of a command; any server if it has no key."""
         key = key_of(command)
-        slot = random.randrange(COUNT) if key is None else key_slot(key.encode())  # noqa: S311 - no secret
+        slot = random.randrange(COUNT) if key is None else _slot_of(key.encode())  # noqa: S311 - no secret
         owner = self._owners[slot]
         if owner is None:
             self._refresh_slots()  # no server will redirect us
@@ -170,14 +174,8 @@ class Clustered:
 
     async def _ask_server(self, address: Address, *, later: float) -> tuple[Sequence[Any], str]:
         await asyncio.sleep(later)
-        connection = self._connect(address)
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await connection.connect()
-                await connection.send_command("CLUSTER", "SLOTS")
-                return await connection.read_response(), address[0]
-        finally:
-            await connection.disconnect(nowait=True)
+        async with asyncio.timeout(PATIENCE):
+            return await self._server_at(address).ask(("CLUSTER", "SLOTS")), address[0]
 
     def _learn(self, ranges: Sequence[Any], asked: str) -> None:
         """Take in the ranges of slots, each with its master first and then its replicas."""
@@ -192,3 +190,10 @@ class Clustered:
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
         self._owners, self._servers = owners, frozenset(servers)
+
+
+def _slot_of(key: bytes) -> int:
+    """Return the slot of a key: of its part in braces, if it has one that is not empty."""
+    _, _, after = key.partition(b"{")
+    tag, brace, _ = after.partition(b"}")
+    return crc_hqx(tag if brace and tag else key, 0) % COUNT

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from redis.asyncio import Redis, RedisCluster
-from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.connection import Connection, SSLConnection, parse_url
-from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
-from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
-
-from service.store.engine.clustered import Address, Clustered
-from service.store.engine.engine import Engine, Line, PipelinedLine
+from service.store.engine.clustered import Clustered
+from service.store.engine.engine import Engine, Line
 from service.store.engine.group_commit import GroupCommit
 from service.store.engine.multiplexed import Multiplexed
+from service.store.engine.sentinels import Sentinels
+from service.store.engine.server import Address, Connect, Server
 from service.store.engine.tracking_link import TrackingLink
 from service.store.tracking import Tracking
-
-RETRIES = 2
-"""Further attempts to connect, with jitter, before Redis counts as away."""
-
-MAX_EMBEDDED = 100_000
-"""Requests that may ask the embedded store at once, each by a connection; more than this process can hold."""
+from service.store.verbs import Command
 
 SENTINEL_SECONDS = 0.5
 """Time for one sentinel to answer; then the next one is asked."""
 
-LineKind = Callable[[Callable[[], Any]], Line]
-"""Makes a line to one server from what makes a connection of redis-py to it."""
+REDIS_PORT, SENTINEL_PORT = 6379, 26379
+
+LineKind = Callable[[Connect], Line]
+"""Makes a line to one server from what connects to it."""
 
 
 def open_engine(
@@ -42,32 +34,11 @@ def open_engine(
     One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
     keeps what is read to be tracked.
     """
-    scheme = urlsplit(url).scheme
-    if scheme == "memory":
-        return _embedded()
-    options: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        "protocol": 2,  # what Link reads
-        "retry": Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), RETRIES),
-    }
+    if url.startswith("memory:"):
+        from service.store.engine.embedded import open_embedded  # noqa: PLC0415 - only where it is configured
 
-    sentinels = None
-    if scheme.endswith("+cluster"):
-        client, connect_to = _cluster(url, options)
-        seeds = _hosts(url, 6379)
-
-        def open_line(kind: LineKind) -> Line:
-            return Clustered(seeds, connect_to, lambda one: kind(partial(connect_to, one)))
-    else:
-        if scheme.endswith("+sentinel"):
-            client, sentinels = _behind_sentinel(url, options)
-        else:
-            client = cast("Any", Redis).from_url(url, **options)  # it takes untyped keywords
-
-        def open_line(kind: LineKind) -> Line:
-            return kind(client.connection_pool.make_connection)
-
+        return open_embedded()
+    open_line = _lines_to(urlsplit(url), timeout)
     shared = partial(Multiplexed, patience=timeout)
     line = durable = tracked = open_line(shared)
     if wait_for_replicas:
@@ -75,58 +46,73 @@ def open_engine(
             lambda connect: GroupCommit(shared(connect), replicas=wait_for_replicas)
         )
     if tracking is not None:
-        tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking=tracking)))
-    return Engine(client=client, line=line, durable=durable, tracked=tracked, sentinels=sentinels)
+        tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking)))
+    masters = line.find_masters if isinstance(line, Clustered) else None
+    return Engine(line=line, durable=durable, tracked=tracked, find_masters=masters)
 
 
-def _embedded() -> Engine:
-    from fakeredis import FakeAsyncRedis  # noqa: PLC0415 - only where it is configured
+def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind], Line]:
+    """Return what makes a line of any kind to what a URL names."""
+    options = dict(parse_qsl(url.query))
+    server = Server(
+        address=unquote(url.path),
+        introduction=_introduction(
+            unquote(url.username or ""),
+            unquote(url.password or ""),
+            options.get("db") or _database(url),
+        ),
+        tls=options if url.scheme.startswith("rediss") else None,
+        timeout=timeout,
+    )
 
-    client: Any = FakeAsyncRedis(max_connections=MAX_EMBEDDED)
-    line = PipelinedLine(client)
-    return Engine(client=client, line=line, durable=line, tracked=line)
+    def server_at(address: Address) -> Server:
+        return replace(server, address=address)
 
-
-def _behind_sentinel(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Return a client of the master, which is looked up for each connection, and one of the sentinels."""
-    service, _, database = urlsplit(url).path.strip("/").partition("/")
-    own = options | _options_in(url)
-    theirs = own | {
-        "username": own.pop("sentinel_username", None),
-        "password": own.pop("sentinel_password", None),
-        "socket_timeout": SENTINEL_SECONDS,
-        "socket_connect_timeout": SENTINEL_SECONDS,
-        "retry": Retry(NoBackoff(), 0),
-    }
-    connect: Any = Sentinel  # which redis-py leaves untyped
-    sentinels = connect(_hosts(url, 26379), sentinel_kwargs=theirs, **own)
-    return sentinels.master_for(service, db=int(database or 0)), sentinels
-
-
-def _cluster(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Return a client of the whole Cluster, and a function that connects to one of its servers."""
-    own = options | _options_in(url)
-    nodes = [ClusterNode(host, port) for host, port in _hosts(url, 6379)]
-    cluster = RedisCluster(startup_nodes=nodes, **own)
-    kind: Any = SSLConnection if own.pop("ssl", False) else Connection
-
-    def connect(address: Address) -> Any:
-        return kind(host=address[0], port=address[1], **own)
-
-    return cluster, connect
+    if url.scheme.endswith("+cluster"):
+        seeds = _hosts(url, REDIS_PORT)
+        return lambda kind: Clustered(seeds, server_at, lambda one: kind(server_at(one).connect))
+    if url.scheme.endswith("+sentinel"):
+        connect = _sentinels(url, server, options).connect
+    elif url.scheme == "unix":
+        connect = server.connect
+    else:
+        (address,) = _hosts(url, REDIS_PORT)
+        connect = server_at(address).connect
+    return lambda kind: kind(connect)
 
 
-def _options_in(url: str) -> dict[str, Any]:
-    """Read credentials and options from a URL of several hosts, as redis-py does from one with one host."""
-    parts = urlsplit(url)
-    credentials = parts.netloc.rpartition("@")[0]
-    scheme = parts.scheme.partition("+")[0]
-    read: dict[str, Any] = dict(parse_url(f"{scheme}://{credentials}@localhost?{parts.query}"))
-    read.pop("host")
-    return read | ({"ssl": True} if read.pop("connection_class", None) else {})
+def _sentinels(url: SplitResult, master: Server, options: Mapping[str, str]) -> Sentinels:
+    introduction = _introduction(
+        options.get("sentinel_username", ""), options.get("sentinel_password", ""), "0"
+    )
+    sentinel = replace(master, introduction=introduction, timeout=SENTINEL_SECONDS)
+    return Sentinels(
+        [replace(sentinel, address=address) for address in _hosts(url, SENTINEL_PORT)],
+        url.path.strip("/").partition("/")[0],
+        lambda address: replace(master, address=address),
+    )
 
 
-def _hosts(url: str, default_port: int) -> list[Address]:
-    hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
+def _introduction(username: str, password: str, database: str) -> tuple[Command, ...]:
+    commands: list[Command] = []
+    if username:
+        commands.append(("AUTH", username, password))
+    elif password:
+        commands.append(("AUTH", password))
+    if int(database):
+        commands.append(("SELECT", int(database)))
+    return tuple(commands)
+
+
+def _database(url: SplitResult) -> str:
+    """Return the number that the path ends in: of a server, or after the name of a master."""
+    path = url.path.strip("/")
+    if url.scheme.endswith("+sentinel"):
+        path = path.partition("/")[2]
+    return "0" if url.scheme == "unix" else path or "0"
+
+
+def _hosts(url: SplitResult, default_port: int) -> list[Address]:
+    hosts = url.netloc.rpartition("@")[2].split(",")
     split = [urlsplit(f"//{host}") for host in hosts]
-    return [(host.hostname or "localhost", host.port or default_port) for host in split]
+    return [(unquote(host.hostname or "localhost"), host.port or default_port) for host in split]

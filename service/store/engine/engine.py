@@ -1,29 +1,26 @@
-"""The seam: all that `store/keyvalue.py` needs of Redis, and what can go wrong behind it.
-
-`PipelinedLine` shows that redis-py alone could be behind it.
-"""
+"""The seam: all that `store/keyvalue.py` needs of Redis, and what can go wrong behind it."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
-
-from redis import exceptions
+from typing import Any, Protocol
 
 from service.store.verbs import Command
 
-ConnectionLost = exceptions.ConnectionError
-RedisError = exceptions.RedisError
-ResponseError = exceptions.ResponseError
 
-UNREACHABLE = (ConnectionLost, exceptions.TimeoutError, OSError)
-"""Redis was not there, or has not answered; it may or may not have executed the commands."""
+class RedisError(Exception):
+    """Redis was not there, or refused."""
 
-TROUBLE = (RedisError, OSError)
-"""Everything; asyncio's TimeoutError is an OSError."""
+
+class ConnectionLost(RedisError):
+    """There is no connection to Redis, or there is none any more."""
+
+
+class ResponseError(RedisError):
+    """An error reply; it begins with Redis' word for what is wrong, such as READONLY."""
 
 
 class NotAsked(ConnectionLost):
@@ -36,6 +33,16 @@ class Overwhelmed(RedisError):
 
 class NotReplicated(RedisError):
     """Fewer replicas than are configured have confirmed a write in time; the master has executed it."""
+
+
+UNREACHABLE = (ConnectionLost, OSError)
+"""Redis was not there, or has not answered (TimeoutError is an OSError); it may or may not have executed the commands."""
+
+TROUBLE = (RedisError, OSError)
+"""Everything."""
+
+KEYS_AT_ONCE = 1000
+"""How many keys Redis looks at before it answers somebody else."""
 
 
 class Line(Protocol):
@@ -57,25 +64,38 @@ class Line(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Redis behind one URL: lines for what is frequent, and a client of redis-py for what is rare."""
+    """Redis behind one URL."""
 
-    client: Any
     line: Line
     durable: Line
     """For writes that wait for replicas; the same line where none are configured."""
     tracked: Line
     """For reads that are kept until Redis says that they have changed; the same line where nothing is tracked."""
-    sentinels: Any = None
-    trouble: ClassVar[tuple[type[Exception], ...]] = TROUBLE
-    not_asked: ClassVar[type[Exception]] = NotAsked
+    find_masters: Callable[[float], Awaitable[Sequence[Line]]] | None = None
+    """Returns within so many seconds a line to each master of a Cluster; None where one server has all keys."""
 
-    async def read_memory(self) -> tuple[int, int] | None:
+    async def find_keys(self, pattern: str, *, seconds: float) -> AsyncIterator[bytes]:
+        """Return every key that matches; each question of many may take so many seconds."""
+        for master in await self._masters(seconds):
+            cursor: Any = 0
+            while True:
+                scan = ("SCAN", cursor, "MATCH", pattern, "COUNT", KEYS_AT_ONCE)
+                cursor, keys = await _ask_one(master, scan, seconds)
+                for key in keys:
+                    yield key
+                if not int(cursor):
+                    break
+
+    async def read_memory(self, *, seconds: float) -> tuple[int, int] | None:
         """Return the bytes in use and at most, of the server nearest to its limit; None if no server tells."""
-        is_cluster = hasattr(self.client, "get_primaries")
-        everywhere = {"target_nodes": "primaries"} if is_cluster else {}
-        answer: dict[str, Any] = await self.client.info("memory", **everywhere)
-        one_server = not is_cluster or "used_memory" in answer
-        servers: list[dict[str, Any]] = [answer] if one_server else [*answer.values()]
+        masters = await self._masters(seconds)
+        answers = await asyncio.gather(
+            *[_ask_one(master, ("INFO", "memory"), seconds) for master in masters]
+        )
+        servers = [
+            dict(line.partition(":")[::2] for line in answer.decode().splitlines())
+            for answer in answers
+        ]
         usages = [
             (int(server["used_memory"]), int(server.get("maxmemory", 0)))
             for server in servers
@@ -83,30 +103,16 @@ class Engine:
         ]
         return max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf), default=None)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         for line in {self.line, self.durable, self.tracked}:
             line.close()
-        await self.client.aclose()
-        if self.sentinels is not None:
-            await self.sentinels.aclose()
+
+    async def _masters(self, seconds: float) -> Sequence[Line]:
+        return [self.line] if self.find_masters is None else await self.find_masters(seconds)
 
 
-class PipelinedLine:
-    """Sends commands as one pipeline of redis-py; the embedded store has no other line."""
-
-    circuit_open = False
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        client.response_callbacks.pop("SET", None)  # its replies stay as Redis gives them
-
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        async with asyncio.timeout(seconds):
-            pipeline = self._client.pipeline(transaction=False)
-            for command in commands:
-                pipeline.execute_command(*command)
-            replies: list[Any] = await pipeline.execute(raise_on_error=False)
-            return replies
-
-    def close(self) -> None:
-        """Close nothing: the client holds the connections."""
+async def _ask_one(line: Line, command: Command, seconds: float) -> Any:
+    (reply,) = await line.ask([command], seconds=seconds)
+    if isinstance(reply, Exception):
+        raise reply
+    return reply

@@ -45,9 +45,7 @@ class Link(asyncio.Protocol):
     A question whose caller has given up stays in the queue, so that no other caller gets its reply.
     """
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        """Take over a connection that is authenticated and has nothing left to read."""
-        self._writer = writer  # it would close the socket if nobody held it
+    def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._reader = hiredis.Reader(replyError=ResponseError)
         self._waiting: deque[_Question] = deque()
@@ -55,8 +53,7 @@ class Link(asyncio.Protocol):
         self._paused = False
         self._watching = False
         self._outdated = False
-        self._transport: asyncio.Transport | None = cast("asyncio.Transport", writer.transport)
-        self._transport.set_protocol(self)
+        self._transport: asyncio.Transport | None = None
         self.heard_at = self._opened_at = monotonic()
         """When Redis last sent anything; at first, when the connection was opened."""
 
@@ -82,6 +79,12 @@ class Link(asyncio.Protocol):
             self._watching = True
             self._loop.call_later(TICK, self._watch, monotonic())
         return question.answered
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def begin(self) -> None:
+        """Do what is to be done first when the connection is authenticated; nothing on this one."""
 
     def data_received(self, data: bytes) -> None:
         self.heard_at = monotonic()

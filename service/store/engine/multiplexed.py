@@ -1,7 +1,6 @@
 """One shared connection to one Redis, opened when it is first needed, and again when it was lost.
 
-A connection per request would cost a write, a timeout and a wake-up for each. redis-py opens
-the connection: it knows TLS, AUTH, databases, unix sockets and Sentinel.
+A connection per request would cost a write, a timeout and a wake-up for each.
 """
 
 from __future__ import annotations
@@ -9,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import Context
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 import structlog
 
 from service.caching import SingleFlight
 from service.store.engine.engine import UNREACHABLE, ConnectionLost, NotAsked
 from service.store.engine.link import TICK, Link
+from service.store.engine.server import Connect
 from service.store.verbs import Command
 
 log = structlog.stdlib.get_logger(__name__)
@@ -25,18 +26,21 @@ log = structlog.stdlib.get_logger(__name__)
 FIRST_PROBE, LAST_PROBE = 0.05, 0.5
 """Seconds between two probes: at first, and after some that failed; give or take a half."""
 
+RESTS = (0.04, 0.08)
+"""Seconds at most between attempts to connect, before Redis counts as away."""
+
 
 class Multiplexed:
     """Sends commands over one link; while Redis is away it refuses them at once, and probes."""
 
     def __init__(
         self,
-        connect: Callable[[], Any],
+        connect: Connect,
         *,
         patience: float,
-        make_link: Callable[[asyncio.StreamWriter], Link] = Link,
+        make_link: Callable[[], Link] = Link,
     ) -> None:
-        """Take what makes a connection of redis-py, and the seconds for which Redis may be silent."""
+        """Take what connects, and the seconds for which Redis may be silent."""
         self._connect = connect
         self._make_link = make_link
         self._patience = patience
@@ -48,7 +52,7 @@ class Multiplexed:
         """Whether Redis has failed to answer, and not yet answered a probe, be it by an error reply."""
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """Return the replies, in order, or raise what redis-py or asyncio raises."""
+        """Return the replies, in order, or raise one of TROUBLE."""
         if self.circuit_open:
             raise NotAsked("Redis has not answered lately")
         began = monotonic()
@@ -120,10 +124,12 @@ class Multiplexed:
         return opening.result()
 
     async def _open(self) -> Link:
-        connection = self._connect()
-        await connection.connect()
-        # redis-py opens a socket better than we would, but has no way to hand it over.
-        writer = cast("asyncio.StreamWriter", connection._writer)  # noqa: SLF001
-        connection._reader = connection._writer = None  # noqa: SLF001
-        self._link = self._make_link(writer)
+        for rest in RESTS:
+            with suppress(*UNREACHABLE):
+                return await self._open_once()
+            await asyncio.sleep(random.uniform(0, rest))  # noqa: S311 - no secret
+        return await self._open_once()
+
+    async def _open_once(self) -> Link:
+        self._link = await self._connect(self._make_link)
         return self._link

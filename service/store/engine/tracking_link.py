@@ -24,12 +24,14 @@ TRUST = 2.0
 class TrackingLink(Link):
     """Sends questions as any other link; Redis tells of changes on the same connection, in the right order."""
 
-    def __init__(self, writer: asyncio.StreamWriter, tracking: Tracking) -> None:
-        super().__init__(writer)
+    def __init__(self, tracking: Tracking) -> None:
+        super().__init__()
         self._tracking = tracking
-        tracking.trust(self, until=0.0)
+
+    def begin(self) -> None:
+        self._tracking.trust(self, until=0.0)
         begun = self.ask([("HELLO", "3"), ("CLIENT", "TRACKING", "ON")], due=monotonic() + TRUST)
-        begun.add_done_callback(self._begin)
+        begun.add_done_callback(self._start_beating)
 
     def handle_push(self, push: list[Any]) -> None:
         if push[0] == b"invalidate":
@@ -40,7 +42,7 @@ class TrackingLink(Link):
         self._tracking.distrust(self)
         super().abort(error)
 
-    def _begin(self, begun: asyncio.Future[list[Any]]) -> None:
+    def _start_beating(self, begun: asyncio.Future[list[Any]]) -> None:
         if begun.cancelled() or begun.exception() is not None:
             return
         refusals = [reply for reply in begun.result() if isinstance(reply, Exception)]

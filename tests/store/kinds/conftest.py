@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service.store.engine.connection import open_engine
-from service.store.engine.engine import PipelinedLine
 from service.store.keyvalue import KeyValue
+from service.store.opening import open_store
 from tests.driving.redis_servers import (
     RedisCluster,
     RedisServer,
@@ -58,12 +56,9 @@ def three_masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClu
         yield started
 
 
-@pytest.fixture(params=["shared lines", "redis-py alone"])
-async def kv(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
-    """The store as it is, and with nothing but redis-py behind the seam."""
-    engine = open_engine(kind, timeout=30)
-    if request.param == "redis-py alone":
-        line = PipelinedLine(engine.client)
-        engine = replace(engine, line=line, durable=line)
-    yield KeyValue(engine, timeout=30)
-    await engine.close()
+@pytest.fixture
+async def kv(kind: str) -> AsyncIterator[KeyValue]:
+    """The store itself."""
+    store = open_store(kind, timeout=30)
+    yield store
+    await store.close()
