@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import httpcore2
@@ -199,10 +200,12 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
     """Start services; several on one real Redis are replicas."""
     runners: list[web.AppRunner] = []
     sessions: list[ClientSession] = []
+    sockets: list[socket] = []
     starting.rsa_keys.start_over()
 
     async def started(configuration: dict[str, Any]) -> RunningService:
         listening = starting.listen(len(runners))
+        sockets.append(listening)
         issuer = f"http://localhost:{listening.getsockname()[1]}"
         if configuration["issuer"] == "http://localhost:0":
             configuration["issuer"] = issuer
@@ -227,6 +230,8 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         await session.close()
     for runner in runners:
         await runner.cleanup()
+    for listening in sockets:
+        listening.close()  # of a service that did not start
 
 
 @pytest.fixture

@@ -107,7 +107,11 @@ class WorkloadMethod:
 
     async def proves(self, evidence: Evidence, client: Client | None) -> bool:
         found = await self._verify(evidence)
-        return found is not None and client is not None and found.rule.client_id is not None
+        if found is None or client is None or found.rule.client_id is None:
+            return False
+        # A rule that makes clients makes none of the registry, even if `check` has overlooked one.
+        registered = self.assertions.registry.current.clients
+        return found.rule.template is None or client.client_id not in registered
 
     async def find_api(self, evidence: Evidence) -> ApiResource | None:
         """Return the API resource that the workload is; None if it is a client, or is not proven."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from service.config.rules import workload_rules
 from tests.conftest import Start
 from tests.driving.registering import register
 from tests.driving.registry import client_in
 from tests.token_exchange.exchanging import EXCHANGE, TYPE
+from tests.workloads.conftest import workload_client
 from tests.workloads.platform import Platform, Workload, pod
 
 ALICE = {"username": "alice", "password": "alice-password"}
@@ -23,6 +25,18 @@ async def test_nobody_registers_a_workload(start: Start, config: dict[str, Any])
     answer = await register(service, token_endpoint_auth_method="workload")
     assert answer.refusal == (400, "invalid_client_metadata")
     assert "token_endpoint_auth_method" in answer["error_description"]
+
+
+@pytest.mark.usefixtures("one_store")
+async def test_a_rule_makes_no_client_of_the_registry(
+    start: Start, config: dict[str, Any], platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workload_rules, "can_make", lambda *_, **__: False)  # `check` finds nothing
+    config["clients"].append(workload_client("shop.taken", client_secrets=[{"sha256": "0" * 64}]))
+    service = await start(config)
+    assert (await pod(service, platform, "shop", "free").ask(scope="api1")).status == 200
+    refused = await pod(service, platform, "shop", "taken").ask(scope="api1")
+    assert refused.refusal == (401, "invalid_client")
 
 
 @pytest.mark.rfc("6749#6")
