@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from service.cli.importing import without_unwanted
 from service.cli.program import program
-
-with without_unwanted():
-    from service.observe.logs import configure_logs
 
 
 def main() -> None:
-    """Run one command, of which standard output has the result only; `serve` logs at a level of its own."""
-    configure_logs("warning")
+    """Run one command, of which standard output has the result only."""
     program(prog_name="token-service")
 
 

@@ -19,18 +19,18 @@ def without_unwanted() -> Generator[None]:
 
     structlog imports rich and greenlet, and redis-py, which memory:// needs, OpenTelemetry: 7 MiB of every
     process where the tools for development are installed. The collector would take an eighth of the time of the imports.
-    aiohttp loads the authorities that the system trusts for a context that this service does not use.
+    aiohttp loads the authorities that the system trusts, twice, for contexts that this service does not use.
     """
     modules = cast("dict[str, ModuleType | None]", sys.modules)
     hidden = [name for name in UNWANTED if name not in modules]
     modules.update(dict.fromkeys(hidden))
-    collects, load = gc.isenabled(), ssl.SSLContext.load_default_certs
+    collects, load = gc.isenabled(), ssl.SSLContext.set_default_verify_paths
     gc.disable()
-    ssl.SSLContext.load_default_certs = _load_later  # type: ignore[assignment, method-assign]
+    ssl.SSLContext.set_default_verify_paths = _load_later  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
-        ssl.SSLContext.load_default_certs = load  # type: ignore[method-assign]
+        ssl.SSLContext.set_default_verify_paths = load  # type: ignore[method-assign]
         if collects:
             gc.enable()
         for name in hidden:
@@ -48,9 +48,9 @@ class _LateContext(ssl.SSLContext):
 
     def _loaded(self) -> ssl.SSLContext:
         self.__class__ = ssl.SSLContext  # type: ignore[assignment]
-        self.load_default_certs()
+        self.set_default_verify_paths()
         return self
 
 
-def _load_later(context: ssl.SSLContext, _: ssl.Purpose = ssl.Purpose.SERVER_AUTH) -> None:
+def _load_later(context: ssl.SSLContext) -> None:
     context.__class__ = _LateContext

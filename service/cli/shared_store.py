@@ -14,6 +14,7 @@ from service.config.problem import CannotServe
 from service.keys.key_source import KeyFileError
 from service.keys.stored_keys import CannotChangeKeys, KeysUnreadable
 from service.model.user import UsersUnavailable
+from service.observe.logs import configure_logs
 from service.parts.shared import Shared
 from service.store.keyvalue import StoreUnavailable
 
@@ -35,6 +36,8 @@ def on_store(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) ->
 
 def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
     """Run work with the shared parts, or end the program with the reason why that is impossible."""
+
+    configure_logs("warning")
 
     async def run() -> T:
         shared = Shared(settings)

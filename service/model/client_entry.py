@@ -8,7 +8,6 @@ from ipaddress import ip_address
 from typing import Annotated, Literal
 
 from service.model import types
-from service.model.certificate import der_in_pem, parse_subject
 from service.model.mfa import RequiredFactor
 from service.model.profiles import ProfileName
 from service.model.secret import Secret
@@ -26,6 +25,8 @@ def _response_type(value: str) -> str:
 
 
 def _subject(value: str) -> str:
+    from service.model.certificate import parse_subject  # noqa: PLC0415 - X.509, for few clients
+
     try:
         parse_subject(value)
     except ValueError:
@@ -43,6 +44,8 @@ def _ip(value: str) -> str:
 
 
 def _certificate(value: str) -> str:
+    from service.model.certificate import der_in_pem  # noqa: PLC0415 - likewise
+
     if der_in_pem(value) is None and not _THUMBPRINT.fullmatch(value):
         raise types.expected("a certificate in PEM, or x5t#S256: its SHA-256 hash in base64url")
     return value

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from service.config.problem import Finding, warning
 from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile, Settings
-from service.model.certificate import der_in_x5c
 from service.model.client_entry import ClientEntry
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.protocol.jwk import keys_in
@@ -72,6 +71,8 @@ def holds_certificate(client: ClientEntry) -> bool:
     """Return whether a self-signed certificate of the client is registered, or may be behind jwks_uri."""
     if client.self_signed_certificates or client.jwks_uri is not None:
         return True
+    from service.model.certificate import der_in_x5c  # noqa: PLC0415 - X.509, for few clients
+
     return any(der_in_x5c(key.get("x5c")) is not None for _, key in keys_in(client.jwks))
 
 

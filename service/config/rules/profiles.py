@@ -73,14 +73,14 @@ RULES: tuple[Rule, ...] = (
         says="the client is confidential (FAPI 2.0 Security Profile §5.3.2.1)",
         profiles=FAPI2,
         of_client=judge.confidential_client,
-        enforced=("service/client_auth/__init__.py",),
+        enforced=("service/client_auth/authentication.py",),
     ),
     Rule(
         name="client_authentication",
         says="the client authenticates by private_key_jwt or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)",
         profiles=FAPI2,
         of_client=judge.strong_authentication,
-        enforced=("service/client_auth/__init__.py",),
+        enforced=("service/client_auth/authentication.py",),
     ),
     Rule(
         name="assertion_audience",
