@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey
 
 from benchmarks.load import Requests
 from service.clock import clock
-from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
+from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.handle import new_handle, new_selector
 from service.model.polling import DEVICE_CODE, PolledRequest
 from service.parts.whole import Parts
@@ -22,6 +22,7 @@ from service.protocol.pkce import S256, CodeChallenge, s256
 from service.protocol.token_types import GRANT_TYPE, uri_of
 from service.store.verbs import Command
 from service.tokens.polling import start
+from service.tokens.refresh_token import begin_family
 
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
@@ -121,19 +122,16 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
 
 async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     """A refresh token is rotated: reference token, identity token (ES256), successor."""
+    stores, client = parts.shared.stores, parts.shared.registry.current.clients["web"]
     writes: list[Command] = []
     bodies: list[str] = []
     for _ in range(most):
         authorization = authorization_of()
-        handle = new_handle("refresh_token", authorization.id)
-        ends_at = clock() + DAY
-        seed = secrets.token_urlsafe(32)
-        record = RefreshToken(seed=seed, ends_at=ends_at, authorization_until=ends_at)
-        writes += [
-            parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=DAY),
-            parts.shared.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=DAY),
-        ]
-        bodies.append(urlencode({"grant_type": "refresh_token", "refresh_token": handle.text}))
+        token = begin_family(stores, authorization, client, {})
+        assert token is not None
+        writes += [stores.authorizations.put(authorization, authorization.id, ttl=DAY), token.write]
+        sent = {"grant_type": "refresh_token", "refresh_token": token.handle.text}
+        bodies.append(urlencode(sent))
     await _written(parts, writes)
     return _each_once(bodies, folder / "refresh")
 
@@ -365,16 +363,17 @@ async def user_token(parts: Parts, client_id: str) -> str:
 
 def authorization_of(client_id: str = "web") -> Authorization:
     """A user's, for a client, as a login would have made it."""
-    now = clock()
+    now, scope = clock(), frozenset({"openid", "profile", "api1", "offline_access"})
     return Authorization(
         id=new_selector(),
         client_id=client_id,
-        scope=frozenset({"openid", "profile", "api1", "offline_access"}),
+        scope=scope,
         subject="818727",
         amr=("pwd",),
         idp="local",
         auth_time=now,
         session_id=new_selector(),
+        family_key=new_family_key(scope),
         created_at=now,
     )
 
