@@ -60,7 +60,7 @@ class RefreshTokenGrant:
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         kept = open_claims(record, handle)
         is_spent = found is not record
-        single_use, following = self._rotate(token, request.client, kept, is_spent=is_spent)
+        single_use, following = self._rotate(token, request, kept, is_spent=is_spent)
         return continue_grant(
             authorization,
             request,
@@ -75,17 +75,19 @@ class RefreshTokenGrant:
     def _rotate(
         self,
         token: ActiveRefreshToken,
-        client: Client,
+        request: TokenRequest,
         user_claims: Mapping[str, object],
         *,
         is_spent: bool,
     ) -> tuple[SingleUse | None, MintedRefreshToken]:
         """Return the family's next token: the same one, the same successor again, or a new one."""
-        stores = self.revocation.stores
+        stores, client, now = self.revocation.stores, request.client, request.now
         if not is_spent and client.refresh_token_usage == "reuse":
-            return None, refresh_token.keep(stores, token, client)
-        following = refresh_token.rotate(stores, token, client, user_claims)
-        return None if is_spent else refresh_token.use_up(stores, token, client), following
+            return None, refresh_token.keep(stores, token, client, now=now)
+        following = refresh_token.rotate(stores, token, client, user_claims, now=now)
+        if is_spent:
+            return None, following
+        return refresh_token.use_up(stores, token, client, now=now), following
 
 
 def _find_usable(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -17,7 +16,7 @@ from service.clock import clock
 from service.model.factors import Passkey
 from service.model.handle import digest
 from service.model.passkey_events import PasskeyRefusal
-from service.protocol.base64url import base64url
+from service.protocol.base64url import base64url, decode_base64url
 from service.store.rate_limit import RateLimit, network_of
 from service.store.stores import Stores
 
@@ -190,7 +189,7 @@ class Passkeys:
             raise PasskeyRefused("malformed", "the response is too long")
         try:
             sent = _decode(response)
-            said = _decode_client_data(_decode_base64url(sent.response.client_data))
+            said = _decode_client_data(decode_base64url(sent.response.client_data))
         except (ValueError, RecursionError) as error:
             raise PasskeyRefused("malformed", "the response is malformed") from error
         challenges, key = self.stores.passkey_challenges, digest(said.challenge)
@@ -274,7 +273,3 @@ def _descriptor(passkey: Passkey) -> Mapping[str, object]:
     """Return PublicKeyCredentialDescriptorJSON (§5.8.3)."""
     described = {"type": "public-key", "id": passkey.credential_id}
     return described | ({"transports": passkey.transports} if passkey.transports else {})
-
-
-def _decode_base64url(text: str) -> bytes:
-    return urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -75,10 +75,13 @@ class FileUsers:
         self._by_username: Mapping[str, User] = {}
         self._by_email: Mapping[str, User | None] = {}
 
-    async def by_subject(self, sub: str) -> User | None:
+    def find_in_memory(self, sub: str) -> User | None:
         if self._registry.current.users is not self._users:  # nearly never, and each token asks
             self._refresh()
         return self._by_subject.get(sub)
+
+    async def by_subject(self, sub: str) -> User | None:
+        return self.find_in_memory(sub)
 
     find_token_user = by_subject
 

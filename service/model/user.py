@@ -69,6 +69,10 @@ class UserStore(Protocol):
 class TokenUsers(UserStore, Protocol):
     """The users as tokens are judged by them, also while their system is away."""
 
+    def find_in_memory(self, sub: str) -> User | None:
+        """Return the user with this subject identifier if no other system has to be asked for users, None otherwise."""
+        ...
+
     async def find_token_user(self, sub: str) -> User | None:
         """Return the user with this subject identifier; without an answer, as it was seen at most `users.grace` ago."""
         ...

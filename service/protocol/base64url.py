@@ -1,10 +1,10 @@
-"""Encodes bytes as base64url without padding (RFC 4648 §5, RFC 7515 §2)."""
+"""Encodes bytes as base64url without padding, and decodes them (RFC 4648 §5, RFC 7515 §2)."""
 
 from __future__ import annotations
 
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
 
-_OF_URLS = bytes.maketrans(b"+/", b"-_")
+_OF_URLS, _STANDARD = bytes.maketrans(b"+/", b"-_"), bytes.maketrans(b"-_", b"+/")
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _LAST_OF_16 = {character: "AQgw"[six_bits >> 4] for six_bits, character in enumerate(ALPHABET)}
@@ -14,6 +14,11 @@ _LAST_OF_16 = {character: "AQgw"[six_bits >> 4] for six_bits, character in enume
 def base64url(content: bytes) -> str:
     # `translate` could drop the padding, but would make a table of all bytes for that each time.
     return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS).decode()
+
+
+def decode_base64url(text: str) -> bytes:
+    """Return the bytes; ValueError for text of another length, or beyond ASCII."""
+    return a2b_base64(text.encode("ascii").translate(_STANDARD) + b"==")
 
 
 def first_16_bytes(encoded: str) -> str:

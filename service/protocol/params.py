@@ -61,9 +61,12 @@ class Params(msgspec.Struct, frozen=True):
         if len(pairs) > MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
         values: dict[str, tuple[str, ...]] = {}
-        for pair in filter(None, pairs):
+        stands_for_itself = "%" not in encoded and "+" not in encoded
+        for pair in pairs:
+            if not pair:
+                continue
             name, _, value = pair.partition("=")
-            if "%" in pair or "+" in pair:  # most pairs stand for themselves
+            if not stands_for_itself:
                 name, value = _decode(name), _decode(value)
             values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)

@@ -99,8 +99,9 @@ class Records(Generic[T]):
         self.encode, self.decode = self.encoding.encode, self.encoding.decode
 
     def key(self, selector: str, digest: str = "") -> str:
-        key = f"{self._before}{selector}{self._after}"
-        return f"{key}:{digest}" if digest else key
+        if digest:
+            return f"{self._before}{selector}{self._after}:{digest}"
+        return f"{self._before}{selector}{self._after}"
 
     def read(self, selector: str, digest: str = "") -> Read[T]:
         return Read(self.key(selector, digest), self.decode)

@@ -190,7 +190,11 @@ class ActiveTokens:
     async def _find_unrevoked(self, token: str) -> ActiveToken:
         handle = parse_handle(token, "access_token")
         if handle is not None:
-            claims, authorization, kept = await self._read_reference_token(handle)
+            found, authorization, kept = await self.stores.kv.read_tracked(
+                self.stores.access_tokens.read(handle.selector, handle.digest),
+                self.stores.authorizations.read(handle.selector),
+            )
+            claims = _check_record(found, is_kept=bool(kept))
         elif looks_like_jwt(token):
             claims, authorization, kept = await self._read_jwt(token)
         else:
@@ -218,19 +222,6 @@ class ActiveTokens:
         if source is not None and not await is_source_active(self.stores, source):
             raise Inactive("the token that it was exchanged for has ended")
 
-    async def _read_reference_token(
-        self, handle: Handle
-    ) -> tuple[VerifiedClaims, Authorization | None, tuple[Kept, ...]]:
-        claims, authorization, kept = await self.stores.kv.read_tracked(
-            self.stores.access_tokens.read(handle.selector, handle.digest),
-            self.stores.authorizations.read(handle.selector),
-        )
-        if claims is None:
-            raise Inactive("its record is gone: it expired, was revoked, or never was")
-        if kept and cast("int", claims["exp"]) <= clock():  # Redis may tell a little later
-            raise Inactive("it has expired")
-        return VerifiedClaims(claims), authorization, kept
-
     async def _read_jwt(
         self, token: str
     ) -> tuple[VerifiedClaims, Authorization | None, tuple[Kept, ...]]:
@@ -251,6 +242,15 @@ class ActiveTokens:
         if revoked is not None:
             raise Inactive("it was revoked")
         return claims, authorization, kept
+
+
+def _check_record(record: Mapping[str, object] | None, *, is_kept: bool) -> VerifiedClaims:
+    """Return the claims of a reference token; raise Inactive if they are gone, or have expired in this process."""
+    if record is None:
+        raise Inactive("its record is gone: it expired, was revoked, or never was")
+    if is_kept and cast("int", record["exp"]) <= clock():  # Redis may tell a little later
+        raise Inactive("it has expired")
+    return VerifiedClaims(record)
 
 
 def _cut_details(

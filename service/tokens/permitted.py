@@ -101,7 +101,11 @@ async def find_permitted_claims(
     users: TokenUsers, registry: LiveRegistry, person: Authorization, permissions: Permissions
 ) -> Mapping[str, object]:
     """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
-    claims = await find_user_claims(users, registry, person)
+    user = users.find_in_memory(person.subject or "") if person.idp == LOCAL else None
+    if user is not None and user.enabled:
+        claims: Mapping[str, object] | None = user.claims
+    else:
+        claims = await find_user_claims(users, registry, person)
     if claims is None:
         raise InvalidGrant(_DISABLED)
     if permissions.restrict_users and not may_use(
@@ -237,7 +241,7 @@ def find_actors(
 
     An extension grant may name actors that are not clients; they end the chain.
     """
-    while isinstance(act, _MAPPINGS) and act != named_by_grant:
+    while act is not None and isinstance(act, _MAPPINGS) and act != named_by_grant:
         actor = cast("Mapping[str, object]", act)
         yield actor
         act = actor.get("act")

@@ -10,7 +10,6 @@ Both derivations are keyed BLAKE2b (RFC 7693 §2.9): a quarter of HMAC's time, 6
 from __future__ import annotations
 
 import secrets
-from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from hashlib import blake2b
 
@@ -24,6 +23,7 @@ from service.model.authorization import Authorization, RefreshToken, Spent, new_
 from service.model.client import Client
 from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, handle_from_secret
+from service.protocol.base64url import decode_base64url
 from service.protocol.randomness import random_bytes, random_text
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.keyvalue import StoreUnavailable
@@ -125,7 +125,12 @@ def _end_of_family(authorization: Authorization, client: Client, now: int) -> in
 
 
 def rotate(
-    stores: Stores, token: ActiveRefreshToken, client: Client, user_claims: Mapping[str, object]
+    stores: Stores,
+    token: ActiveRefreshToken,
+    client: Client,
+    user_claims: Mapping[str, object],
+    *,
+    now: int,
 ) -> MintedRefreshToken:
     """Mint the successor of a token that is used now, or was within the reuse interval; it keeps the user's claims.
 
@@ -136,7 +141,6 @@ def rotate(
     text, seed = token.handle.text.encode(), token.record.seed.encode()
     derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
     following, before = _token_of_family(token.authorization, derived), token.record
-    now = clock()
     ttl = _lifetime(client, before.ends_at - now)
     until = _authorization_until(before, client, now, now + ttl)
     record = RefreshToken(
@@ -159,9 +163,11 @@ def rotate(
     )
 
 
-def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
+def keep(
+    stores: Stores, token: ActiveRefreshToken, client: Client, *, now: int
+) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
-    handle, record, now = token.handle, token.record, clock()
+    handle, record = token.handle, token.record
     ttl = _lifetime(client, record.ends_at - now)
     return MintedRefreshToken(
         handle=handle,
@@ -173,14 +179,13 @@ def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRef
     )
 
 
-def use_up(stores: Stores, token: ActiveRefreshToken, client: Client) -> SingleUse:
+def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, *, now: int) -> SingleUse:
     """Return the single use of a token, which within the reuse interval can be repeated.
 
     Of two requests that race only one wins, or both, because both derive the same successor.
     """
     interval = client.refresh_token_reuse_interval
     is_repeatable = interval > 0
-    now = clock()
     marker = Spent(
         attempt=new_attempt(),
         at=now,
@@ -203,7 +208,7 @@ def is_of_family(token: Handle, authorization: Authorization) -> bool:
     """Return whether the family ever had this token; one without a record was used long ago."""
     if authorization.family_key is None:
         return False
-    secret = urlsafe_b64decode(token.text[_IN_TEXT] + "=")
+    secret = decode_base64url(token.text[_IN_TEXT])
     code = _code(authorization.family_key, secret[:_RANDOM])
     return secrets.compare_digest(code, secret[_RANDOM:])
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from service.model.handle import PREFIXES, handle_from_secret, new_selector, parse_handle
-from service.protocol.base64url import base64url, first_16_bytes
+from service.protocol.base64url import base64url, decode_base64url, first_16_bytes
 from service.protocol.errors import InvalidClient, OAuthError
 from service.protocol.http_headers import parse_basic_auth
 from service.protocol.params import Params
@@ -151,3 +151,8 @@ def test_any_text_is_a_handle_or_none(text: str) -> None:
 @given(st.binary(min_size=17, max_size=64))
 def test_the_first_half_of_a_hash_is_found_without_decoding_it(content: bytes) -> None:
     assert first_16_bytes(base64url(content)) == base64url(content[:16])
+
+
+@given(st.binary(max_size=64))
+def test_bytes_survive_base64url(content: bytes) -> None:
+    assert decode_base64url(base64url(content)) == content

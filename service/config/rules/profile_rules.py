@@ -5,8 +5,6 @@ OAuth 2.1 is draft-ietf-oauth-v2-1; FAPI 2.0 are its Security Profile and Messag
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
-from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
@@ -18,6 +16,7 @@ from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
 from service.model.profiles import FAPI2_ALGORITHMS, FAPI2_METHODS
 from service.model.registry import ApiResourceEntry
+from service.protocol.base64url import decode_base64url
 from service.protocol.jwk import keys_in
 
 _ALGORITHMS = tuple(
@@ -210,6 +209,6 @@ def _apis_of(file: ConfigurationFile, clients: Clients) -> Iterator[tuple[int, A
 def _length(modulus: str) -> int:
     """Return the number of bytes of a number in base64url; 0 if it is not one."""
     try:
-        return len(urlsafe_b64decode(modulus + "=" * (-len(modulus) % 4)).lstrip(b"\0"))
-    except (NotBase64, ValueError):
+        return len(decode_base64url(modulus).lstrip(b"\0"))
+    except ValueError:
         return 0
