@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from traceback import extract_tb
@@ -29,6 +28,8 @@ def load_plugin(name: str) -> object:
     try:
         if ":" in name:
             return resolve_name(name)
+        from importlib.metadata import entry_points  # noqa: PLC0415 - 1 MiB that few need
+
         found = [*entry_points(group=ENTRY_POINTS, name=name)]
         if found:
             return found[0].load()

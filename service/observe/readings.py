@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
@@ -165,6 +164,8 @@ class ProcessMetrics(Collector):
     """Whether this process is one of several workers, and its parent their supervisor."""
 
     def collect(self) -> Iterator[Metric]:
+        from importlib.metadata import version  # noqa: PLC0415 - 1 MiB that only a scrape needs
+
         build = {(version("token-service"), platform.python_version()): 1}
         yield _gauge("build_info", "The build that runs.", build, "version", "python")
         if self.has_workers:
