@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 from joserfc import jwt
-from oauth_resource_server import ClientAssertion, ClientSecret, ResourceServer, private_key_jwt
+from oauth_resource_server import (
+    ClientAssertion,
+    ClientSecret,
+    ResourceServer,
+    private_key_jwt,
+    tokens,
+)
 from oauth_resource_server.http import Answer
 from oauth_resource_server.testing import LocalIssuer
 from time_machine import TimeMachineFixture
@@ -69,6 +75,16 @@ async def test_kept_answer_is_used_until_its_time_is_over(
     local_issuer.revoke(token)
     time_machine.move_to(START + 60)
     assert "not active" in (await refusal_of(api, token)).description
+
+
+async def test_oldest_kept_answer_makes_room_for_a_new_one(
+    make_api: MakeApi, local_issuer: LocalIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "CACHED_TOKENS", 3)
+    api, sent = make_api(introspection_cache=60), [local_issuer.opaque_token() for _ in range(4)]
+    for token in (*sent, sent[3], sent[1], sent[0]):
+        await authenticate(api, token)
+    assert fetches(local_issuer, "/introspect") == 5
 
 
 async def test_kept_answer_never_outlives_the_token(
