@@ -36,7 +36,7 @@ def test_authorities_for_other_clients_are_loaded_with_their_first_connection() 
 SERVING = {
     "aiohttp",
     "jinja2",
-    "redis",
+    "hiredis",
     "joserfc",
     "service.grants.refresh_token",
     "service.keys.jose",

@@ -166,7 +166,7 @@ def test_start_where_ended_processes_are_not_waited_for() -> None:
     assert told.returncode == 0, told.stderr.decode()
 
 
-def test_what_only_reading_needs_is_not_imported_to_serve() -> None:
+def test_what_only_reading_or_the_embedded_store_needs_is_not_imported_to_serve() -> None:
     told = subprocess.run(
         [
             sys.executable,
@@ -178,4 +178,6 @@ def test_what_only_reading_needs_is_not_imported_to_serve() -> None:
     ).stdout
     imported = {*json.loads(told)}
     assert "service.app" in imported
+    assert "hiredis" in imported
     assert not imported & {"pydantic", "pydantic_core", "yaml", "service.config.rules.table"}
+    assert not imported & {"redis", "fakeredis"}

@@ -12,6 +12,7 @@ with without_unwanted():
     import_module("service.cli.serve")
     import_module("service.cli.serving")
     import_module("service.start_rules")
+    import_module("service.store.engine.embedded")
 
 gc.collect()
 gc.freeze()
