@@ -37,14 +37,17 @@ ANOTHER_RELEASE = "another release was installed since the start; restart the se
 
 
 def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
-    """Fork a process that reads while this one goes on; return what waits for it, and raises ConfigError.
+    """Fork a process that reads while this one goes on; return what waits for it. Both raise ConfigError.
 
     A process with threads must not fork so, because a lock that another thread holds is held in the child for ever.
     """
     with without_unwanted():
         import_module("service.catalogue")  # which both need
-    receiving, sending = os.pipe()
-    child = os.fork()
+    try:
+        receiving, sending = os.pipe()
+        child = os.fork()
+    except OSError as error:  # such as too many processes or open files
+        raise _cannot_be_read(file, error) from error
     if not child:
         os.close(receiving)
         _answer(sending, file, environ)
@@ -66,8 +69,8 @@ def read(file: Path, environ: Mapping[str, str]) -> Configuration:
         raise _refused(file, ANOTHER_RELEASE)
     try:
         process, receiving = _start(file, environ)
-    except OSError as error:  # such as too many processes or open files; what serves has to go on
-        raise _refused(file, f"cannot be read by another process: {error.strerror}") from error
+    except OSError as error:  # what serves has to go on
+        raise _cannot_be_read(file, error) from error
     with process:
         return _receive(receiving, file)
 
@@ -138,6 +141,10 @@ def _receive(receiving: int, file: Path) -> Configuration:
     if isinstance(result, ConfigError):
         raise result
     return result
+
+
+def _cannot_be_read(file: Path, error: OSError) -> ConfigError:
+    return _refused(file, f"cannot be read by another process: {error.strerror}")
 
 
 def _refused(file: Path, message: str) -> ConfigError:

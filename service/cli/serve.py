@@ -64,11 +64,11 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     """
     given = {variable: str(value) for variable, value in flags.items() if value is not None}
     environ = {**os.environ, **given}
-    wait = apart.begin_to_read(file, environ)
-    with without_unwanted():
-        from service.cli import serving  # noqa: PLC0415 - while the other process reads
-
     with shown_as_refused(given):
+        wait = apart.begin_to_read(file, environ)
+        with without_unwanted():
+            from service.cli import serving  # noqa: PLC0415 - while the other process reads
+
         configuration = wait()
     if configuration.store.url.startswith("memory:"):
         with without_unwanted():

@@ -6,8 +6,10 @@ import asyncio
 import gc
 import signal
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from socket import socket
+from threading import Thread
 from time import monotonic
 
 import structlog
@@ -112,10 +114,25 @@ class Process:
                     log.exception("the reload failed; what was in force stays")
 
     async def _reload(self) -> None:
-        if await asyncio.to_thread(self.reload):
+        if await _in_own_thread(self.reload):
             for _, tls in (place for each in self.listening for place in each.sockets):
                 if tls is not None:
                     tls.reload()
+
+
+async def _in_own_thread(function: Callable[[], bool]) -> bool:
+    """Call it in a thread that, unlike those of `asyncio.to_thread`, the end of the process does not wait for."""
+    answer: Future[bool] = Future()
+    answer.set_running_or_notify_cancel()  # from here on it cannot be cancelled under the thread's hands
+
+    def call() -> None:
+        try:
+            answer.set_result(function())
+        except BaseException as error:  # noqa: BLE001 - raised where the answer is awaited
+            answer.set_exception(error)
+
+    Thread(target=call, name="reload", daemon=True).start()
+    return await asyncio.wrap_future(answer)
 
 
 def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Future[bool]:

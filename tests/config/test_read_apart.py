@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from errno import EMFILE
+from errno import EAGAIN, EMFILE
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from click.testing import CliRunner
 
 from service.cli import apart
+from service.cli.program import program
 from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
 from service.config.reload import ReloadableRegistry
@@ -80,6 +82,20 @@ def test_too_many_open_files_are_a_problem(file: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "pipe", Mock(side_effect=OSError(EMFILE, "Too many open files")))
     with pytest.raises(ConfigError, match="cannot be read by another process: Too many open files"):
         apart.read(file, {})
+
+
+@pytest.mark.parametrize("call", ["pipe", "fork"])
+def test_start_that_cannot_fork_is_refused_plainly(
+    file: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    monkeypatch.setattr(
+        os, call, Mock(side_effect=OSError(EAGAIN, "Resource temporarily unavailable"))
+    )
+    told = CliRunner().invoke(program, ["serve", "--config", str(file)])
+    assert (told.exit_code, told.output) == (
+        1,
+        f"{file}: error: cannot be read by another process: Resource temporarily unavailable\n",
+    )
 
 
 def test_signal_to_all_processes_of_the_service_does_not_refuse_a_reload(file: Path) -> None:

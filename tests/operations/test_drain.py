@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import time
@@ -12,7 +13,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.operations.conftest import MACHINE, Serve, token_from
+from tests.driving.program import eventually
+from tests.operations.conftest import CONFIG, MACHINE, Serve, token_from
 
 BODY = b"grant_type=client_credentials&client_id=%s&client_secret=%s" % tuple(
     part.encode() for part in MACHINE
@@ -96,3 +98,22 @@ def test_interrupt_stops_the_service_at_once(serve: Serve, config_file: Path) ->
     program.url()
     program.send(signal.SIGINT)
     assert program.ended() == 0  # SIGTERM would have it serve on for half an hour
+
+
+def test_a_stop_does_not_wait_for_a_reload(serve: Serve, config_file: Path, tmp_path: Path) -> None:
+    held, waits = tmp_path / "held", tmp_path / "waits"
+    os.mkfifo(held)
+    text = (
+        f"from pathlib import Path; Path({str(waits)!r}).touch(); Path({str(held)!r}).read_text()"
+    )
+    (tmp_path / "slow.py").write_text(text)
+    program = serve(PYTHONPATH=str(tmp_path))
+    program.url()
+    config_file.write_text(f"{CONFIG}\nextension_grants: [{{handler: 'slow:Grant'}}]\n")
+    program.send(signal.SIGHUP)
+    eventually(waits.exists)
+    program.send(signal.SIGINT)
+    assert program.process.wait(30) == 0
+    with held.open("wb"):
+        pass  # what the reader waits for
+    assert not [line for line in program.rest() if "Traceback" in line]
