@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -238,6 +239,19 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
 async def service(start: Start, config: dict[str, Any]) -> RunningService:
     """The service with the test's configuration."""
     return await start(config)
+
+
+@pytest.fixture
+def strict_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python as it is from 3.13 on, with a flag that demands every extension of RFC 5280 from certificates."""
+    usual = ssl.create_default_context
+
+    def create(*args: Any, **options: Any) -> ssl.SSLContext:
+        context = usual(*args, **options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", create)
 
 
 @pytest.fixture

@@ -68,8 +68,7 @@ class WorkloadIssuer(types.Section):
     """A file with a token that is sent along when keys and metadata are read (Authorization: Bearer); it is read each time."""
     ca_file: types.FilePath | None = None
     """A file with certificate authorities, PEM, that are trusted besides the system's when keys and metadata are read; null:
-    outgoing.ca_file. With a file of its own, certificates may lack extensions that RFC 5280 demands (Python 3.13 and later would
-    refuse them otherwise), as those of some clusters do."""
+    outgoing.ca_file."""
     audience: types.Text | None = None
     """The value that has to be in `aud`; null: the issuer of this service."""
     allow_other_audiences: bool = False

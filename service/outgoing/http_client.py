@@ -51,8 +51,8 @@ class OutgoingHttp:
     from a request or a token must not get here.
 
     With `kept`, requests may use up to so many connections to a host, which stay open for those that follow; what is
-    sent has to be harmless if it arrives twice. Without `strict`, certificates need not have every extension of RFC 5280,
-    which Python demands from 3.13 on, and which the authorities of some clusters lack.
+    sent has to be harmless if it arrives twice. Certificates need not have every extension of RFC 5280, which Python
+    demands from 3.13 on: many private authorities, such as those of clusters, issue them without.
     """
 
     def __init__(
@@ -64,12 +64,10 @@ class OutgoingHttp:
         certificate: ClientCertificate | None = None,
         kept: int = 0,
         max_body: int = MAX_BODY,
-        strict: bool = True,
     ) -> None:
         self._max_body = max_body
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
-        self._strict = strict
         self._policy = policy
         self._certificate = certificate
         self._tls: ssl.SSLContext | None = None
@@ -187,8 +185,7 @@ class OutgoingHttp:
         tls = ssl.create_default_context()
         if self._ca_file is not None:
             tls.load_verify_locations(self._ca_file)
-        if not self._strict:
-            tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self._certificate is not None:
             tls.load_cert_chain(self._certificate.certificate, self._certificate.private_key)
         return tls

@@ -103,7 +103,7 @@ class Shared:
 
     def http_of_workloads(self, ca_file: Path | None) -> HttpClient:
         """Return the HTTP client for the URLs of an entry of `workload_issuers`, which may be private ones."""
-        http = self.outgoing if ca_file is None else self._open(ca_file=ca_file, strict=False)
+        http = self.outgoing if ca_file is None else self._open(ca_file=ca_file)
         return self.http_for("workload_issuer", http)
 
     def _open(
@@ -114,7 +114,6 @@ class Shared:
         certificate: ClientCertificate | None = None,
         kept: int = 0,
         max_body: int | None = None,
-        strict: bool = True,
     ) -> OutgoingHttp:
         from service.outgoing.guard import AddressPolicy  # noqa: PLC0415 - as in http_for
         from service.outgoing.http_client import MAX_BODY, OutgoingHttp  # noqa: PLC0415
@@ -127,7 +126,6 @@ class Shared:
             certificate=certificate,
             kept=kept,
             max_body=MAX_BODY if max_body is None else max_body,
-            strict=strict,
         )
         self._opened.append(http)
         return http

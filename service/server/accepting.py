@@ -42,7 +42,11 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class ServerTls:
-    """A certificate that can be replaced; open connections keep the old one."""
+    """A certificate that can be replaced; open connections keep the old one.
+
+    Certificates of clients need not have every extension of RFC 5280, which Python demands from 3.13 on: many private
+    authorities issue them without.
+    """
 
     def __init__(self, settings: Tls, *, asks_for_certificates: bool = False) -> None:
         """Read the files; raise OSError (ssl.SSLError too) if they do not work together."""
@@ -66,6 +70,7 @@ class ServerTls:
             # Which client needs a certificate says its registration (RFC 8705 §2).
             context.verify_mode = ssl.CERT_OPTIONAL
             context.load_verify_locations(self.settings.client_ca)
+            context.verify_flags &= ~ssl.VERIFY_X509_STRICT
             # A resumed session would not show the whole chain, and not be verified by newer authorities.
             context.options |= ssl.OP_NO_TICKET
             context.num_tickets = 0

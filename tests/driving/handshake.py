@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 
 
 def agreed(
-    server: ssl.SSLContext, version: ssl.TLSVersion, ciphers: str | None = None
+    server: ssl.SSLContext,
+    version: ssl.TLSVersion,
+    ciphers: str | None = None,
+    *,
+    shown: Path | None = None,
 ) -> tuple[str, str]:
-    """The version and the cipher that both agree on; SSLError without any."""
+    """The version and the cipher that both agree on; SSLError without any, or if the certificate `shown` is refused."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    if shown is not None:
+        client.load_cert_chain(shown)
     if ciphers is not None:
         client.set_ciphers(ciphers)
     client.minimum_version, client.maximum_version = ssl.TLSVersion.MINIMUM_SUPPORTED, version

@@ -56,8 +56,10 @@ ppolicy_default cn=policy,{suffix}
 class Slapd:
     """One server on two ports of 127.0.0.1, started at once; both stay its own when it starts again."""
 
-    def __init__(self, folder: Path, ldif: str, *, tls: bool = True) -> None:
-        """Let it begin with these entries; without TLS it refuses StartTLS, too."""
+    def __init__(
+        self, folder: Path, ldif: str, *, tls: bool = True, shown: Path | None = None
+    ) -> None:
+        """Let it begin with these entries; without TLS it refuses StartTLS, too. `shown` is another certificate."""
         self.folder = folder
         (folder / "db").mkdir(parents=True)
         self.ca_file = certified(folder)
@@ -73,7 +75,7 @@ class Slapd:
                 octets="1.3.6.1.4.1.1466.115.121.1.40",
                 number="1.3.6.1.4.1.1466.115.121.1.27",
                 folder=folder,
-                tls="\n".join(f"{key} {self.ca_file}" for key in tls_keys if tls),
+                tls="\n".join(f"{key} {shown or self.ca_file}" for key in tls_keys if tls),
                 suffix=SUFFIX,
                 admin=ADMIN,
                 password=ADMIN_PASSWORD,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
 from structlog.testing import capture_logs
 
 from tests.conftest import Start
@@ -39,6 +41,20 @@ async def test_system_s_authorities_alone_are_trusted_without_a_file(
     start: Start, config: dict[str, Any]
 ) -> None:
     assert await refusal(start, config, ca_file=None) == AWAY
+
+
+@pytest.mark.usefixtures("strict_python")
+async def test_certificate_without_every_extension_is_trusted_if_its_authority_is(
+    start: Start, config: dict[str, Any], tmp_path: Path
+) -> None:
+    authority, ca_file = root(), tmp_path / "ca.pem"
+    ca_file.write_text(authority.pem)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    shown = authority.issue("CN=directory", extensions=[names], names_keys=False)
+    file = shown.write(tmp_path / "directory.pem")
+    with Slapd(tmp_path / "private", EVERYBODY, shown=file) as private:
+        config["users"]["ldap"] = private.settings | {"ca_file": str(ca_file)}
+        assert (await sign_in(await start(config), "alice")).status == 200
 
 
 async def test_certificate_of_another_host_is_refused(

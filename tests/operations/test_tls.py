@@ -9,6 +9,7 @@ import pytest
 
 from service.config.schema.server import Tls
 from service.server.accepting import ServerTls
+from tests.driving.authority import root
 from tests.driving.certificate import certified
 from tests.driving.handshake import agreed
 
@@ -40,6 +41,23 @@ def test_another_cipher_of_tls_1_2_is_refused(server: ssl.SSLContext, cipher: st
 def test_tls_1_3_is_preferred(server: ssl.SSLContext) -> None:
     version, _ = agreed(server, ssl.TLSVersion.TLSv1_3)
     assert version == "TLSv1.3"
+
+
+@pytest.mark.rfc("8705#2.1")
+@pytest.mark.usefixtures("strict_python")
+def test_a_client_certificate_without_every_extension_is_accepted_if_its_authority_is(
+    tmp_path: Path,
+) -> None:
+    file, trusted = certified(tmp_path), root("CN=trusted")
+    ca = tmp_path / "ca.pem"
+    ca.write_text(trusted.pem)
+    tls = Tls(certificate=file, private_key=file, client_ca=ca)
+    server = ServerTls(tls, asks_for_certificates=True).context
+    shown = trusted.issue(names_keys=False).write(tmp_path / "client.pem")
+    assert agreed(server, ssl.TLSVersion.TLSv1_2, shown=shown)
+    stranger = root("CN=stranger").issue(names_keys=False).write(tmp_path / "stranger.pem")
+    with pytest.raises(ssl.SSLError, match="certificate verify failed"):
+        agreed(server, ssl.TLSVersion.TLSv1_2, shown=stranger)
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")

@@ -189,7 +189,8 @@ class Outgoing(types.Section):
     timeout: types.Timeout = 5
     """The longest time for one request."""
     ca_file: types.FilePath | None = None
-    """A file with further certificate authorities to trust, PEM; a file that changes counts for the next request."""
+    """A file with further certificate authorities to trust, PEM; a file that changes counts for the next request. Certificates
+    may lack extensions that RFC 5280 demands, as those of many private authorities do."""
     allowed_networks: types.Many[types.NetworkRange] = ()
     """Private, loopback and link-local networks that URLs of dynamically registered clients may lead to; URLs in this file
     may lead anywhere."""

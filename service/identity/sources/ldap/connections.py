@@ -179,6 +179,8 @@ class Connections:
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         tls = ssl.create_default_context(cafile=self._settings.ca_file)
+        # From Python 3.13 on they would need extensions that certificates of private authorities often lack.
+        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         tls.minimum_version = (
             ssl.TLSVersion.TLSv1_2
         )  # whatever Python was built with (RFC 9325 §3.1.1)
