@@ -72,14 +72,11 @@ class IntrospectionEndpoint:
             **self.algorithms.response_metadata("introspection"),
         }
 
-    def repeat(self, request: WholeRequest) -> Answer | None:
-        """Return the answer to the same request before, if it still is right."""
+    def repeat(self, request: WholeRequest) -> tuple[Answer, object] | None:
+        """Return the answer to the same request before, if it still is right, and the event of it."""
         key = key_of(request)
         known = None if self.remembered is None else self.remembered.find(key)
-        if known is None:
-            return None
-        self.emit(known.event)
-        return Answer(known.fields, known.body)
+        return None if known is None else (Answer(known.fields, known.body), known.event)
 
     async def introspect(self, request: Message) -> Answer:
         sources = None if self.remembered is None else self.remembered.sources()

@@ -126,8 +126,8 @@ class Direct(NamedTuple):
     scripts: ScriptAccess | None = None
     below: bool = False
     """Whether it is the route of every path that begins with this one."""
-    at_once: Callable[[WholeRequest], Answer | None] | None = None
-    """Returns the handler's answer where nothing has to be waited for; never for scripts of other origins."""
+    at_once: Callable[[WholeRequest], tuple[Answer, object] | None] | None = None
+    """Returns the handler's answer and event where nothing has to be waited for; never for scripts of other origins."""
 
     def for_aiohttp(self) -> web.RouteDef:
         async def handle(request: web.Request) -> web.Response:

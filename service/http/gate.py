@@ -120,18 +120,23 @@ class Gate:
 
     def answer_whole(self, request: WholeRequest, route: Direct) -> Answer | Awaitable[Answer]:
         """Answer a request of the fast lane by its route; at once what waits for nothing."""
-        if self.span is not None:
-            answering = self._guard(request, request.path, route.handler, endpoint=route.path)
-            return _trace(self.span(request.method, request.headers), answering)
-        begun = self._begin(request)
-        answer = None if route.at_once is None else route.at_once(request)
-        if answer is None:
-            return self._guard(
-                request, request.path, route.handler, endpoint=route.path, begun=begun
-            )
-        started, request_id = begun
+        if self.span is None and route.at_once is not None:
+            started, found = perf_counter(), route.at_once(request)
+            if found is not None:
+                return self._answer_at_once(request, route, *found, started=started)
+        answering = self._guard(request, request.path, route.handler, endpoint=route.path)
+        if self.span is None:
+            return answering
+        return _trace(self.span(request.method, request.headers), answering)
+
+    def _answer_at_once(
+        self, request: WholeRequest, route: Direct, answer: Answer, event: object, *, started: float
+    ) -> Answer:
+        request_id = self._begin(request)
+        self.emit(event)
         self._finish(request, answer.headers, request_id, request.path)
         self._emit(request, route.path, answer.status, started)
+        current_request_id.set(None)  # all connections share this context
         return answer
 
     async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
@@ -159,9 +164,8 @@ class Gate:
         handler: Callable[[Any], Awaitable[A]],
         *,
         endpoint: str | None,
-        begun: tuple[float, str] | None = None,
     ) -> A | Answer:
-        started, request_id = self._begin(request) if begun is None else begun
+        started, request_id = perf_counter(), self._begin(request)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
             answered: A | Answer = await handler(request)
@@ -179,9 +183,8 @@ class Gate:
         self._emit(request, named, answered.status, started)
         return answered
 
-    def _begin(self, request: Message) -> tuple[float, str]:
-        """Return the moment, and the request's id, the caller's own if there is one; logs and limits find them."""
-        started = perf_counter()
+    def _begin(self, request: Message) -> str:
+        """Give the request its id, the caller's own if there is one, and its place in logs and limits."""
         given_id = request.headers.get(_GIVEN_ID)
         request_id = (
             given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
@@ -191,7 +194,7 @@ class Gate:
             current_client_key.set(None)
         if self.caller is not None:
             current_caller.set(partial(self.caller.find, request))
-        return started, request_id
+        return request_id
 
     def _finish(
         self, request: Message, headers: MutableMapping[str, str], request_id: str, path: str
