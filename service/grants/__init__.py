@@ -102,7 +102,7 @@ def _password(parts: GrantParts) -> Grant:
 
 @builtin_grant(TOKEN_EXCHANGE, is_registrable=False)
 def _token_exchange(parts: GrantParts) -> Grant:
-    from service.grants.token_exchange import TokenExchangeGrant
+    from service.grants.token_exchange.grant import TokenExchangeGrant
 
     return TokenExchangeGrant(
         registry=parts.services.registry,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -21,9 +21,11 @@ from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
-from service.tokens.active import ActiveTokens
-from service.tokens.liveness import SingleUse
-from service.tokens.refresh_token import MintedRefreshToken
+
+if TYPE_CHECKING:
+    from service.tokens.active import ActiveTokens
+    from service.tokens.liveness import SingleUse
+    from service.tokens.refresh_token import MintedRefreshToken
 
 
 class ScopeRule(Enum):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from service.clients.directory import Clients
-from service.keys.jose import VerifiedClaims
 from service.model.authorization import DELEGATION, Authorization
 from service.model.client import Permissions
 from service.model.registry import LiveRegistry, Registry
@@ -20,6 +18,10 @@ from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.tokens.authorization_details import permitted_details
+
+if TYPE_CHECKING:
+    from service.clients.directory import Clients
+    from service.keys.jose import VerifiedClaims
 
 _MAPPINGS = (dict, Mapping)
 """What JSON gives comes first: to ask whether something else is a mapping takes ten times as long."""

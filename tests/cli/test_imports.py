@@ -50,6 +50,8 @@ RARE = {"asyncio", "cryptography.x509", "structlog"}
     ("command", "unwanted"),
     [
         ("check {file}", SERVING | {"service.cli.ways.finding"} | RARE),
+        ("graph --config {file}", SERVING | {"cryptography.x509", "structlog"}),
+        ("diff {file} {file}", SERVING | {"cryptography.x509", "structlog"}),
         ("schema", SERVING | RARE),
         ("new-secret", SERVING | RARE | {"pydantic", "service.config.load"}),
     ],

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from service.grants.token_exchange.request import ExchangeRequest
-from service.grants.token_exchange.subject_tokens import Actor, Subject
 from service.model.registry import Registry
 from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.permitted import find_actors
 from service.tokens.scope import check_allowed, check_resources
+
+if TYPE_CHECKING:
+    from service.grants.token_exchange.subject_tokens import Actor, Subject
 
 
 def find_rule(rules: Iterable[ExchangeRule], case: ExchangeCase) -> ExchangeRule:
