@@ -123,21 +123,17 @@ class Gate:
         if self.span is None and route.at_once is not None:
             started, found = perf_counter(), route.at_once(request)
             if found is not None:
-                return self._answer_at_once(request, route, *found, started=started)
+                answer, event = found
+                request_id = self._begin(request)
+                self.emit(event)
+                self._finish(request, answer.headers, request_id, request.path)
+                self._emit(request, route.path, answer.status, started)
+                current_request_id.set(None)  # all connections share this context
+                return answer
         answering = self._guard(request, request.path, route.handler, endpoint=route.path)
         if self.span is None:
             return answering
         return _trace(self.span(request.method, request.headers), answering)
-
-    def _answer_at_once(
-        self, request: WholeRequest, route: Direct, answer: Answer, event: object, *, started: float
-    ) -> Answer:
-        request_id = self._begin(request)
-        self.emit(event)
-        self._finish(request, answer.headers, request_id, request.path)
-        self._emit(request, route.path, answer.status, started)
-        current_request_id.set(None)  # all connections share this context
-        return answer
 
     async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
         path = request.rel_url.raw_path
