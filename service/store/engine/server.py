@@ -83,7 +83,8 @@ class Server:
         loop = asyncio.get_running_loop()
         if isinstance(self.address, str):
             return (await loop.create_unix_connection(make_link, self.address))[1]
-        tls = None if self.tls is None else _tls_context(self.tls)
+        # The authorities of the system take 40 ms to load.
+        tls = None if self.tls is None else await asyncio.to_thread(_tls_context, self.tls)
         transport, link = await loop.create_connection(make_link, *self.address, ssl=tls)
         opened = transport.get_extra_info("socket")
         with suppress(OSError):  # it is lost already, as whoever asks will find
