@@ -15,6 +15,7 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService
+from tests.token_exchange.exchanging import EXCHANGE, exchange
 
 pytestmark = pytest.mark.rfc("6749#4.1.2", "9700#4.14.2")
 
@@ -23,10 +24,21 @@ AT_ONCE = 50
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """`lenient` may repeat a refresh token."""
+    """`lenient` may repeat a refresh token; three clients may exchange tokens."""
     secret = {"client_secrets": [{"sha256": hashed("lenient")}]}
     lenient = {"client_id": "lenient", "refresh_token_reuse_interval": "30s"}
     config["clients"].append(client_in(config, "frontend") | secret | lenient)
+    for name in ("api1", "frontend", "opaque"):
+        client_in(config, name)["allowed_grant_types"].append(EXCHANGE)
+        client_in(config, name)["allowed_scopes"].append("api2")
+    config["token_exchange"] = [
+        {
+            "clients": ["api1", "frontend", "opaque"],
+            "subject_token_types": ["access_token", "refresh_token"],
+            "scopes": ["api1", "api2"],
+            "audiences": ["api1", "api2"],
+        }
+    ]
     return config
 
 
@@ -142,6 +154,38 @@ async def test_a_delegation_that_races_its_revocation_leaves_nothing_alive(
             assert answer.refusal in {(200, None), (400, "invalid_grant")}
             if answer.status == 200:
                 assert not await replicas[0].is_active(answer["access_token"], caller="api2")
+
+
+@pytest.mark.rfc("7009#2.1", "8693#2.2.2")
+@pytest.mark.parametrize("case", ["delegation", "exchange", "exchange of a refresh token"])
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference token"])
+async def test_no_token_is_derived_from_one_that_was_revoked_since_it_was_read(
+    replicas: tuple[RunningService, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    case: str,
+    client: str,
+) -> None:
+    kv, before = replicas[0].parts.shared.kv, list[str]()
+    write = kv.write
+    kind = "refresh_token" if "refresh" in case else "access_token"
+    source = (await replicas[0].user_token(client, "api1 offline_access"))[kind]
+
+    async def after_the_revocation(*writes: Any, durable: bool = False) -> Any:
+        monkeypatch.undo()
+        await replicas[-1].post("/connect/revocation", auth=client, token=source)
+        before.extend([key async for key in kv.find_keys("*:at:*")])
+        return await write(*writes, durable=durable)
+
+    monkeypatch.setattr(kv, "write", after_the_revocation)
+    if case == "delegation":
+        answer = await replicas[0].token("api1", grant_type=case, token=source, scope="api2")
+    else:
+        deriving = client if kind == "refresh_token" else "api1"
+        answer = await exchange(replicas[0], source, deriving, of_type=kind)
+    assert answer.refusal == (400, "invalid_request" if "exchange" in case else "invalid_grant")
+    assert answer["error_description"] == "the token has been revoked"
+    if kind == "access_token":  # a record below an authorization that is gone is no active token
+        assert [key async for key in kv.find_keys("*:at:*")] == before
 
 
 @pytest.mark.rfc("7009#2.1")
