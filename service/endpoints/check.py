@@ -43,6 +43,7 @@ from service.protocol.params import Params
 from service.protocol.protected_resource import metadata_url
 from service.protocol.scope import format_scope, split_scope
 from service.tokens.active import ActiveToken
+from service.tokens.authorization_details import details_for
 from service.tokens.forwarded import ForwardedTokens
 
 PATH = "/connect/check/"
@@ -124,7 +125,7 @@ class CheckEndpoint:
         token = await self.guard.find_token_of(request, original)
         scope = token.scope & api.scopes
         refusal: OAuthError | None = None
-        if not api.is_in(token.audience) or not scope:
+        if not (api.is_in(token.audience) and (scope or self._has_details_for(api, token))):
             refusal = InvalidToken("the access token is not for this API")
         elif not demand.scope <= scope:
             refusal = InsufficientScope("the access token lacks a scope that the request needs")
@@ -136,6 +137,11 @@ class CheckEndpoint:
         if isinstance(refusal, InsufficientUserAuthentication):
             challenge = _step_up(demand) + challenge
         raise self.guard.add_challenge(refusal, request, parameters=challenge)
+
+    def _has_details_for(self, api: ApiResource, token: ActiveToken) -> bool:
+        """Return whether the API understands some of the token's authorization_details (RFC 9396 §9)."""
+        registry, details = self.registry.current, token.authorization_details
+        return bool(details and details_for(registry, details, (api.name,)))
 
     def _name_metadata(self, api: ApiResource) -> str:
         """Return the parameter of challenges that leads to the metadata of an API with a URL (RFC 9728 §5.1)."""
