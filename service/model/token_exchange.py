@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+import msgspec
+
 from service.model import types
 from service.model.id_jag_target import IdJagTarget
 from service.protocol.token_types import RequestedTokenType, SubjectTokenType
@@ -48,8 +50,7 @@ class ExchangeRuleEntry(types.Section):
     """The most actors that are nested in `act`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangeCase:
+class ExchangeCase(msgspec.Struct, frozen=True, kw_only=True):
     """The properties of a request by which a rule fits or not."""
 
     client_id: str

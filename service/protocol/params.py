@@ -61,12 +61,12 @@ class Params(msgspec.Struct, frozen=True):
         if len(pairs) > MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
         values: dict[str, tuple[str, ...]] = {}
-        stands_for_itself = "%" not in encoded and "+" not in encoded
+        is_escaped = "%" in encoded or "+" in encoded
         for pair in pairs:
             if not pair:
                 continue
             name, _, value = pair.partition("=")
-            if not stands_for_itself:
+            if is_escaped and ("%" in pair or "+" in pair):  # most pairs stand for themselves
                 name, value = _decode(name), _decode(value)
             values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)
@@ -85,8 +85,8 @@ class Params(msgspec.Struct, frozen=True):
 
     def every(self, name: str) -> tuple[str, ...]:
         """Return all values of a parameter that may repeat, without the empty ones."""
-        sent = self.values.get(name)
-        return tuple([value for value in sent if value]) if sent else ()
+        sent = self.values.get(name, ())
+        return tuple(filter(None, sent)) if "" in sent else sent
 
     def only(self, names: frozenset[str]) -> Params:
         """Return those of these parameters that were sent."""

@@ -108,7 +108,7 @@ class Records(Generic[T]):
 
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds."""
-        return ("SET", self.key(selector, digest), self.encode(record), "EX", max(ttl, 1))
+        return ("SET", self.key(selector, digest), self.encode(record), "EX", ttl if ttl > 0 else 1)
 
     def put_lasting(self, record: T, selector: str, digest: str = "") -> Command:
         """Write the record, which stays until it is dropped."""
@@ -175,7 +175,9 @@ class Index:
     """With more members, those that expire first have to make room: no key grows for ever."""
 
     def key(self, selector: str, digest: str = "") -> str:
-        return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
+        if digest:
+            return f"{self.prefix}:{{{selector}}}:{self.name}:{digest}"
+        return f"{self.prefix}:{{{selector}}}:{self.name}"
 
     def add(self, selector: str, member: str, digest: str = "", *, expires_at: int) -> Command:
         """Note a member at least until `expires_at`, and forget those that have expired; answers how many there are."""
@@ -196,12 +198,11 @@ class Index:
 
         Answers how many members there are; -1 if nothing was done. All keys have the same selector.
         """
-        keys: Command = (self.key(selector, digest), source)
-        arguments: Command = (clock(), expires_at, member, int(exists))
-        if write is not None:
-            name, key, *others = write
-            keys, arguments = (*keys, key), (*arguments, name, *others)
-        return ("EVAL", verbs.INDEX_ADD_IF, len(keys), *keys, *arguments)
+        key, noted = self.key(selector, digest), (clock(), expires_at, member, int(exists))
+        if write is None:
+            return ("EVAL", verbs.INDEX_ADD_IF, 2, key, source, *noted)
+        verb, written, *others = write
+        return ("EVAL", verbs.INDEX_ADD_IF, 3, key, source, written, *noted, verb, *others)
 
     def keep(self, selector: str, *, expires_at: int) -> Command:
         """Let all members last until `expires_at`."""

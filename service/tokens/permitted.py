@@ -191,7 +191,8 @@ async def check_derived(
     if first is None:
         raise InvalidGrant(_DISABLED)
     continue_authorization(authorization, first)
-    await _check_restricted(clients, users, authorization, first)
+    if first.restrict_users:
+        await find_permitted_claims(users, clients.registry, authorization, first)
     await check_actors(clients, users, authorization, claims.get("act"))
 
 
@@ -203,15 +204,8 @@ async def check_actors(
     is_exchange = authorization.grant_type == TOKEN_EXCHANGE
     for actor in find_actors(act, None if is_exchange else authorization.act):
         permissions = await _find_actor(clients, users, actor)
-        if permissions is not None:
-            await _check_restricted(clients, users, authorization, permissions)
-
-
-async def _check_restricted(
-    clients: Clients, users: TokenUsers, person: Authorization, permissions: Permissions
-) -> None:
-    if permissions.restrict_users:
-        await find_permitted_claims(users, clients.registry, person, permissions)
+        if permissions is not None and permissions.restrict_users:
+            await find_permitted_claims(users, clients.registry, authorization, permissions)
 
 
 async def _find_actor(
@@ -228,7 +222,8 @@ async def _find_actor(
         if actor["idp"] in {*registry.identity_providers, *registry.trusted_issuers}:
             return None
         raise InvalidGrant(_DISABLED)
-    if (permissions := await clients.find_permissions(sub)) is not None:
+    permissions = registry.permissions.get(sub) or await clients.find_permissions(sub)
+    if permissions is not None:
         return permissions
     user = await users.find_token_user(sub)
     if user is None or not user.enabled:

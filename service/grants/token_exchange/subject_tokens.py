@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -19,7 +19,7 @@ from service.model.session import Session
 from service.model.token_exchange import SELF, ExchangeRule
 from service.model.user import LOCAL
 from service.protocol.errors import InvalidRequest
-from service.tokens.active import ACCESS_TOKEN_TYPES, ActiveToken, ActiveTokens, Inactive
+from service.tokens.active import ACCESS_TOKEN_TYPES, ActiveTokens, Inactive
 from service.tokens.granting import DerivationSource
 from service.tokens.id_token import Hint, IdTokens
 from service.tokens.permitted import find_user_claims
@@ -73,19 +73,20 @@ class SubjectTokens:
         return trusted.name if trusted else None
 
     async def verify_subject(self, asked: ExchangeRequest, rule: ExchangeRule) -> Subject:
-        verifiers: Mapping[str, Callable[[ExchangeRequest, ExchangeRule], Awaitable[Subject]]] = {
-            "access_token": self._access_token,
-            "jwt": self._jwt,
-            "refresh_token": self._refresh_token,
-            "id_token": self._id_token,
-        }
-        verify = verifiers.get(asked.subject.type)
-        if verify is None:
-            raise InvalidRequest("subject_token_type cannot be exchanged for this token")
-        return await verify(asked, rule)
+        match asked.subject.type:
+            case "access_token":
+                return await self._access_token(asked, rule)
+            case "jwt":
+                return await self._jwt(asked, rule)
+            case "refresh_token":
+                return await self._refresh_token(asked)
+            case "id_token":
+                return await self._id_token(asked)
+            case _:
+                raise InvalidRequest("subject_token_type cannot be exchanged for this token")
 
     async def _access_token(self, asked: ExchangeRequest, rule: ExchangeRule) -> Subject:
-        token = await self.find_access_token(asked.subject.text)
+        token = await self.active_tokens.find(asked.subject.text)
         if token is None or token.authorization is None or token.subject is None:
             raise InvalidRequest("subject_token is not an active token of a user")
         client = asked.token_request.client
@@ -129,10 +130,7 @@ class SubjectTokens:
         source = Source(expires_at=foreign.expires_at)
         return Subject(claims=claims, authorization=authorization, source=source, token=None)
 
-    async def find_access_token(self, text: str) -> ActiveToken | None:
-        return await self.active_tokens.find(text)
-
-    async def _refresh_token(self, asked: ExchangeRequest, _: ExchangeRule) -> Subject:
+    async def _refresh_token(self, asked: ExchangeRequest) -> Subject:
         try:
             token = await self.active_tokens.check_refresh_token(asked.subject.text)
         except Inactive as inactive:
@@ -151,7 +149,7 @@ class SubjectTokens:
             token=token,
         )
 
-    async def _id_token(self, asked: ExchangeRequest, _: ExchangeRule) -> Subject:
+    async def _id_token(self, asked: ExchangeRequest) -> Subject:
         hint, session = await self._read_id_token(asked.subject.text, "subject_token")
         if hint.client.client_id != asked.client_id:
             raise InvalidRequest("subject_token is an ID token of another client")
@@ -193,7 +191,7 @@ class SubjectTokens:
         is_jwt = token.type == "jwt" and self.find_issuer(token) == SELF
         if token.type != "access_token" and not is_jwt:
             raise InvalidRequest("actor_token_type is not access_token, jwt or id_token")
-        found = await self.find_access_token(token.text)
+        found = await self.active_tokens.find(token.text)
         if found is None:
             raise InvalidRequest("actor_token is not active")
         idp = None if found.authorization is None else found.authorization.idp
