@@ -46,5 +46,12 @@ class Section:
     def __get_pydantic_core_schema__(
         cls, source: type, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Accept a mapping, although `strict` accepts only an instance otherwise."""
+        """Accept a mapping, although `strict` accepts only an instance otherwise.
+
+        The schema of a section below another one is built when a file has it: those of all would take twice as long.
+        """
+        if handler.field_name is not None:
+            from service.model.value_types import built_when_needed  # noqa: PLC0415 - pydantic is there
+
+            return built_when_needed(cls)
         return cast("CoreSchema", {**handler(source), "strict": False})

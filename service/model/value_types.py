@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -24,7 +25,8 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
+from pydantic_core.core_schema import with_info_plain_validator_function
 
 from service.model.local_text import LocalText, local_text
 
@@ -275,3 +277,18 @@ KeyManagementAlgorithm = Literal[PublicKeyAlgorithm, "A128KW", "A256KW", "dir"]
 ContentEncryption = Literal[
     "A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM"
 ]
+
+
+@cache
+def adapter_of(section: Any) -> TypeAdapter[object]:
+    """Return what checks a section by itself."""
+    return TypeAdapter(section)
+
+
+def built_when_needed(section: Any) -> CoreSchema:
+    """Return a schema that builds the section's own with the first value; errors name their places as without it."""
+
+    def check(value: object, info: ValidationInfo) -> object:
+        return adapter_of(section).validate_python(value, context=info.context)
+
+    return with_info_plain_validator_function(check, metadata={"section": section})

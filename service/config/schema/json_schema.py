@@ -19,6 +19,7 @@ from service.config.schema.file import ConfigurationFile
 from service.config.schema.users import Users
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
+from service.model.value_types import adapter_of
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
@@ -27,6 +28,15 @@ _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
 
 class _WithDocstrings(GenerateJsonSchema):
     """Describes each key by its docstring; pydantic would read them all at each start of the service."""
+
+    def function_plain_schema(
+        self, schema: core_schema.PlainValidatorFunctionSchema
+    ) -> JsonSchemaValue:
+        """Describe a section, whose own schema is built only now."""
+        section = schema.get("metadata", {}).get("section")
+        if section is None:
+            return super().function_plain_schema(schema)
+        return self.generate_inner(adapter_of(section).core_schema)
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         made = super().dataclass_schema(schema)
