@@ -122,7 +122,8 @@ class AddFactorEndpoint:
         username = await self.sign_in.visits.subjects.find_username(so_far) or ""
         owner = Owner(sub=so_far.subject, username=username)
         back = return_path(visit.params)
-        if visit.visitor.session is not None and back.partition("?")[0] in {ACCOUNT, PATH}:
+        is_at_own_account = back == ACCOUNT and visit.visitor.session is not None
+        if is_at_own_account or back.partition("?")[0] == PATH:
             back = SECURITY
         place = {"request": waiting.parked.id} if waiting else {"return_to": back}
         context = {

@@ -45,11 +45,22 @@ async def test_first_factor_is_enrolled_while_signing_in(app: ClientApp, browser
     assert (claims["amr"], claims["acr"]) == (["pwd", "otp", "mfa"], "strong")
 
 
-async def test_first_factor_is_enrolled_on_the_way_to_the_own_account(browser: Browser) -> None:
-    page = await browser.log_in(await browser.get("/account"))
+@pytest.mark.parametrize(
+    ("wanted", "reached"),
+    [
+        ("/account", "/account"),
+        ("/account/requests", "/account/requests"),
+        (f"{ADD}?method=otp", "/account/security"),
+    ],
+    ids=["the own account", "requests", "the page that adds a factor"],
+)
+async def test_first_factor_is_enrolled_on_the_way_to(
+    browser: Browser, wanted: str, reached: str
+) -> None:
+    page = await browser.log_in(await browser.get(wanted))
     assert page.path == ADD
     codes = await browser.submit(page, otp=phone_of(page).code())
-    assert (await browser.get(codes.element("continue")["href"] or "")).path == "/account"
+    assert (await browser.get(codes.element("continue")["href"] or "")).path == reached
 
 
 async def test_person_without_the_code_gets_no_session(app: ClientApp, browser: Browser) -> None:
