@@ -58,7 +58,7 @@ class JwtBearerGrant:
         scope = request.scope - {OFFLINE_ACCESS}
         if not scope:
             raise InvalidScope("offline_access is not possible with an assertion")
-        return scope, request.resources
+        return scope, request.resources, ()
 
 
 def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:
@@ -94,12 +94,13 @@ def _authorize(
     access: Access,
     act: Mapping[str, object] | None,
 ) -> Authorization:
-    scope, resources = access
+    scope, resources, details = access
     return Authorization(
         id=new_selector(),
         client_id=request.client.client_id,
         scope=scope,
         resources=resources,
+        authorization_details=details,
         subject=assertion.subject,
         amr=(request.grant_type,),
         idp=assertion.idp,

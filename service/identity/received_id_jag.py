@@ -11,14 +11,16 @@ from typing import cast
 from service.identity.assertions import ForeignAssertion
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.registry import Registry
+from service.protocol.authorization_details import PARAMETER, Detail, read_details
 from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.id_jag import PROFILE
 from service.protocol.scope import OFFLINE_ACCESS, split_scope
+from service.tokens.authorization_details import check_details, details_for
 from service.tokens.granting import TokenRequest
 from service.tokens.scope import scopes_of
 
-Access = tuple[frozenset[str], tuple[str, ...]]
-"""A scope, and API resources."""
+Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
+"""A scope, API resources, and authorization_details."""
 
 
 def metadata(registry: Registry) -> Mapping[str, object]:
@@ -28,23 +30,36 @@ def metadata(registry: Registry) -> Mapping[str, object]:
 
 
 def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Registry) -> Access:
-    """Return what the ID-JAG grants of the request; raise JwtRefused, InvalidScope or InvalidTarget."""
+    """Return what the ID-JAG grants of the request.
+
+    Raise JwtRefused, InvalidScope, InvalidTarget or InvalidAuthorizationDetails.
+    """
     claims, client = assertion.claims, request.client
     if not client.require_client_secret:
         raise JwtRefused("an ID-JAG is for clients that authenticate")  # §8.1
     if claims.get("client_id") != client.client_id:
         raise JwtRefused("its client_id is that of another client")
     resources = _find_resources(claims, request, registry)
+    details: tuple[Detail, ...] = ()
+    if PARAMETER in claims:
+        details = check_details(read_details(claims[PARAMETER]), client, registry)
     scope = _find_scope(claims, request, registry)
+    if not (scope or details):
+        raise InvalidScope("the ID-JAG grants no scope that the client may have")
     if resources:
-        understood = scopes_of(registry, resources)
-        resources = tuple(
-            [one for one in resources if registry.apis_by_identifier[one].scopes & scope]
-        )
-        scope -= frozenset(registry.api_scopes) - understood
+        scope -= frozenset(registry.api_scopes) - scopes_of(registry, resources)
+        resources = tuple([one for one in resources if _understands(registry, one, scope, details)])
+        details = details_for(registry, details, registry.api_names(resources))
         if not resources:
-            raise InvalidTarget("resource of the ID-JAG understands nothing of its scope")
-    return scope, resources
+            raise InvalidTarget("resource of the ID-JAG understands nothing of what it grants")
+    return scope, resources, details
+
+
+def _understands(
+    registry: Registry, resource: str, scope: frozenset[str], details: tuple[Detail, ...]
+) -> bool:
+    api = registry.apis_by_identifier[resource]
+    return bool(api.scopes & scope or details_for(registry, details, (api.name,)))
 
 
 def _find_scope(
@@ -52,7 +67,7 @@ def _find_scope(
 ) -> frozenset[str]:
     """Return the granted scope that the client may have, or the part of it that is asked for (RFC 6749 §3.3)."""
     granted = claims.get("scope")
-    if granted is None and "authorization_details" not in claims:
+    if granted is None and PARAMETER not in claims:
         return request.scope - {OFFLINE_ACCESS}
     if granted is not None and not isinstance(granted, str):
         raise JwtRefused("its scope is no text")
@@ -64,10 +79,7 @@ def _find_scope(
             raise InvalidScope("scope holds a value that is not in the ID-JAG", refused=refused)
         values &= request.scope
     known = [value for value in values if registry.scope(value) is not None]
-    scope = request.client.allowed_scopes.intersection(known)
-    if not scope:
-        raise InvalidScope("the ID-JAG grants no scope that the client may have")
-    return scope
+    return request.client.allowed_scopes.intersection(known)
 
 
 def _find_resources(

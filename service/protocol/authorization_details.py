@@ -38,6 +38,11 @@ def parse_details(text: str | None) -> tuple[Detail, ...]:
         sent: object = _decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidAuthorizationDetails(f"{PARAMETER} is not JSON") from error
+    return read_details(sent)
+
+
+def read_details(sent: object) -> tuple[Detail, ...]:
+    """Return the objects of an array; InvalidAuthorizationDetails if they are too many, too deep or without a type."""
     details = cast("list[object]", sent) if isinstance(sent, list) else []
     if not details:
         raise InvalidAuthorizationDetails(f"{PARAMETER} is not an array of objects")

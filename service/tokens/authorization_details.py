@@ -14,9 +14,13 @@ from service.protocol.params import Params
 def requested_details(params: Params, client: Client, registry: Registry) -> tuple[Detail, ...]:
     """Return the objects asked for; InvalidAuthorizationDetails if one is not what the client may ask for."""
     text = params.get(PARAMETER)
-    if text is None:
-        return ()
-    details = parse_details(text)
+    return () if text is None else check_details(parse_details(text), client, registry)
+
+
+def check_details(
+    details: tuple[Detail, ...], client: Client, registry: Registry
+) -> tuple[Detail, ...]:
+    """Return the objects; InvalidAuthorizationDetails if one is not what the client may ask for (RFC 9396 §5)."""
     for at, detail in enumerate(details):
         name = str(detail["type"])
         known = registry.authorization_details_types.get(name)

@@ -15,6 +15,7 @@ from tests.driving.dpop import DpopKey
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.identity_providers.journey import reload
 from tests.jwt_bearer.foreign import BEARER, ISSUER, Partner, partner_entry, presenter_entry
+from tests.rich_requests.details import PAYMENT, add_types
 
 __all__ = ["command"]
 
@@ -27,12 +28,14 @@ API = "https://api.example/mcp"
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
     """The issuer's ID-JAGs are accepted, and nothing else of it; one API has a URL as its name."""
+    config = add_types(config)
     config["trusted_issuers"] = [partner_entry(id_jag=True)]
     config["api_resources"].append({"name": API, "scopes": ["tools.read", "tools.write"]})
     scopes = ["openid", "email", "api1", "tools.read", "tools.write"]
     for client in config["clients"]:
         if client["client_id"].endswith("courier"):
             client["allowed_scopes"] = scopes
+            client["authorization_details_types"] = ["payment_initiation"]
     public = presenter_entry("public-courier", "", require_client_secret=False)
     del public["client_secrets"]
     config["clients"].append(public)
@@ -183,9 +186,47 @@ async def test_a_resource_cuts_the_scope(partner: Partner) -> None:
     assert answer["scope"] == "tools.read"
 
 
-async def test_details_alone_grant_nothing_here(partner: Partner) -> None:
-    answer = await present(partner, authorization_details=[{"type": "payment"}])
-    assert answer.refusal == (400, "invalid_scope")
+@pytest.mark.rfc("9396#7")
+async def test_its_details_are_granted_with_its_scope_and_alone(partner: Partner) -> None:
+    answer = await present(partner, scope="api1", authorization_details=[PAYMENT])
+    assert (answer["scope"], answer["authorization_details"]) == ("api1", [PAYMENT])
+    alone = await present(partner, authorization_details=[PAYMENT])
+    assert "scope" not in alone.json
+    claims = claims_in(alone["access_token"])
+    assert (claims["aud"], claims["authorization_details"]) == ("payments", [PAYMENT])
+
+
+@pytest.mark.rfc("9396#5")
+@pytest.mark.parametrize(
+    "details",
+    [
+        "[]",
+        [],
+        [5],
+        {"type": "payment_initiation"},
+        [{"type": "unknown"}],
+        [{"type": "payment_initiation"}],
+        [PAYMENT, {"type": "account_information"}],
+    ],
+    ids=["text", "none", "a number", "an object", "unknown type", "schema", "another's type"],
+)
+async def test_details_that_the_client_may_not_have_refuse_the_id_jag(
+    partner: Partner, details: Any
+) -> None:
+    answer = await present(partner, scope="api1", authorization_details=details)
+    assert answer.refusal == (400, "invalid_authorization_details")
+
+
+@pytest.mark.rfc("8707#2", "9396#3.2")
+async def test_its_resource_cuts_its_details(partner: Partner) -> None:
+    granted: dict[str, Any] = {"scope": "api1", "authorization_details": [PAYMENT]}
+    one = await present(partner, resource="payments", **granted)
+    assert (one["authorization_details"], "scope" in one.json) == ([PAYMENT], False)
+    other = await present(partner, resource="api1", **granted)
+    assert (other["scope"], "authorization_details" in other.json) == ("api1", False)
+    both = await present(partner, resource=["api1", "payments"], **granted)
+    assert claims_in(both["access_token"])["aud"] == ["api1", "payments"]
+    assert (await present(partner, resource="api2", **granted)).refusal == (400, "invalid_target")
 
 
 @pytest.mark.rfc("9449#5", "9449#6.1", "7800#3")
