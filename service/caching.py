@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from math import inf
 from time import time
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -49,10 +51,14 @@ class SingleFlight(Generic[K, V]):
 
     async def run(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
         """Return the result of the running task; a caller that is cancelled does not cancel it."""
+        import asyncio  # noqa: PLC0415 - for fetches, which few who cache something need
+
         return await asyncio.shield(self.start(key, work))
 
     def start(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> asyncio.Task[V]:
         """Return the running task, or start the work. An exception of `work()` itself is not shared."""
+        import asyncio  # noqa: PLC0415 - likewise
+
         running = self._running.get(key)
         if running is None:
             running = self._running[key] = asyncio.create_task(work())

@@ -50,8 +50,8 @@ RARE = {"asyncio", "cryptography.x509", "structlog"}
     ("command", "unwanted"),
     [
         ("check {file}", SERVING | {"service.cli.ways.finding"} | RARE),
-        ("graph --config {file}", SERVING | {"cryptography.x509", "structlog"}),
-        ("diff {file} {file}", SERVING | {"cryptography.x509", "structlog"}),
+        ("graph --config {file}", SERVING | RARE),
+        ("diff {file} {file}", SERVING | RARE),
         ("schema", SERVING | RARE),
         ("new-secret", SERVING | RARE | {"pydantic", "service.config.load"}),
     ],
