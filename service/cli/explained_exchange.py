@@ -47,7 +47,6 @@ def _read(sent: Params, client: Client) -> ExchangeRequest:
             resources=(),
             authorization_details=(),
             now=clock(),
-            address="127.0.0.1",
             cnf=None,
         )
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from service.client_auth.authentication import ClientAuthentication
 from service.grants import Grants
@@ -121,8 +122,8 @@ class TokenEndpoint:
             resources=requested_resources(params, registry, grant.scope_rule, scope, details),
             authorization_details=details,
             now=credentials.now,
-            address=self.credentials.client_address.find(request),
             cnf=cnf,
+            find_address=partial(self.credentials.client_address.find, request),
         )
         result = await grant.handle(token_request)
         if isinstance(result, OAuthError):

@@ -96,7 +96,8 @@ class KeyValue:
         """Return what `read` returns, from this process where it is kept, and the entries that tell whether it is still right."""
         tracking, line = self.tracking, self._engine.tracked
         if tracking is None or line.circuit_open:
-            return *(await self.read(a, b)), ()
+            values = await self._ask(self._line, [("GET", a.key), ("GET", b.key)])
+            return *_decode((a, b), values), ()
         kept = tracking.find(a.key), tracking.find(b.key)
         if kept[0] is not None and kept[1] is not None and tracking.is_fresh:
             found = _decode((a, b), (kept[0].value, kept[1].value))

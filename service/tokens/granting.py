@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
@@ -50,10 +50,15 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     authorization_details: tuple[Detail, ...]
     """Allowed for the client; empty where none were asked for (RFC 9396 §6)."""
     now: int
-    address: str
-    """Where the request came from, according to the trusted proxies."""
     cnf: Confirmation | None
     """The key whose possession the client has proven with this request."""
+    find_address: Callable[[], str] = str
+    """Returns `address`, which few grants ask for."""
+
+    @property
+    def address(self) -> str:
+        """Where the request came from, according to the trusted proxies; empty where there was no request."""
+        return self.find_address()
 
     def granted_to(
         self,

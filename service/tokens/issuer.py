@@ -148,6 +148,8 @@ class TokenIssuer:
         else:
             await self._store_derived_token(derived, access)
         response = self._respond(request, authorization, access, refresh=refresh)
+        if not members:
+            return response
         return response | {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
 
     def _begin_family(

@@ -63,7 +63,6 @@ class Device:
             resources=(),
             authorization_details=(),
             now=clock(),
-            address="192.0.2.1",
             cnf=None,
         )
         try:

@@ -259,7 +259,6 @@ def _request(client: Client, value: str, api: str, case: ExchangeCase) -> Exchan
             resources=(),
             authorization_details=(),
             now=clock(),
-            address="127.0.0.1",
             cnf=None,
         ),
         subject=PresentedToken(text="-", type=case.subject_token_type),
