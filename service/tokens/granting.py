@@ -57,7 +57,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def address(self) -> str:
-        """Where the request came from, according to the trusted proxies; empty where there was no request."""
+        """The network address of the sender, according to the trusted proxies; empty without a request."""
         return self.find_address()
 
     def granted_to(

@@ -159,7 +159,7 @@ class TokenIssuer:
         access: MintedToken,
         user_claims: Mapping[str, object],
     ) -> MintedRefreshToken | None:
-        """Return the first refresh token beside an access token, if `offline_access` was granted."""
+        """Return the first refresh token that comes with an access token, if `offline_access` was granted."""
         stores, targets = self.revocation.stores, self.access_tokens.targets
         kept = targets.claims_to_keep(authorization, user_claims)
         return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)

@@ -95,7 +95,7 @@ def begin_family(
 ) -> MintedRefreshToken | None:
     """Mint the first token of a family, if offline_access was granted (OIDC Core §11).
 
-    The access token beside it, if there is one, lasts for `access_lifetime` seconds.
+    Its access token, if there is one, lasts for `access_lifetime` seconds.
     """
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
         return None
@@ -255,5 +255,5 @@ def _lifetime(client: Client, left: int) -> int:
 
 
 def _authorization_until(before: RefreshToken, client: Client, now: int, expires_at: int) -> int:
-    """Return the end of the longest-lived token: this one, the access token beside it, or an earlier one."""
+    """Return the end of the longest-lived token: this one, its access token, or an earlier one."""
     return max(before.authorization_until, expires_at, now + client.access_token_lifetime)

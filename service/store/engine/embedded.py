@@ -47,4 +47,4 @@ class PipelinedLine:
         ]
 
     def close(self) -> None:
-        """Close nothing: there is no connection."""
+        """Do nothing, because the embedded store has no connection."""

@@ -16,7 +16,7 @@ class RedisError(Exception):
 
 
 class ConnectionLost(RedisError):
-    """There is no connection to Redis, or there is none any more."""
+    """No connection to Redis could be opened, or it was closed."""
 
 
 class ResponseError(RedisError):

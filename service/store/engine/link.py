@@ -84,7 +84,7 @@ class Link(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def begin(self) -> None:
-        """Do what is to be done first when the connection is authenticated; nothing on this one."""
+        """Start the work that needs an authenticated connection; on this one, nothing."""
 
     def data_received(self, data: bytes) -> None:
         self.heard_at = monotonic()

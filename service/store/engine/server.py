@@ -1,4 +1,4 @@
-"""How a connection to one server begins: its socket, TLS, and what the server hears first."""
+"""Opens a connection to one server: the socket, TLS, and the first commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VERIFY = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Where a server listens, and how it is spoken to."""
+    """The address of a server, and what a connection to it needs."""
 
     address: Address | str
     """Host and port, or the path of a unix socket."""
