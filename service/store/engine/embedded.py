@@ -47,4 +47,4 @@ class PipelinedLine:
         ]
 
     def close(self) -> None:
-        """Do nothing, because the embedded store has no connection."""
+        """Return at once: the embedded store has no connection."""
