@@ -66,7 +66,7 @@ def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Config
 def read(file: Path, environ: Mapping[str, str]) -> Configuration:
     """Read by an interpreter that begins anew, as a process with threads has to; raise ConfigError with every problem."""
     if _find_installed() != INSTALLED:  # pickle gives members to dataclasses by their order alone
-        raise _refused(file, ANOTHER_RELEASE)
+        raise _make_refusal(file, ANOTHER_RELEASE)
     try:
         process, receiving = _start(file, environ)
     except OSError as error:  # what serves has to go on
@@ -135,17 +135,17 @@ def _receive(receiving: int, file: Path) -> Configuration:
             result: Configuration | ConfigError = pickle.load(stream)  # noqa: S301 - from a child of this process
     except (EOFError, pickle.UnpicklingError) as error:
         message = "the process that reads the configuration ended before it was done"
-        raise _refused(file, message) from error
+        raise _make_refusal(file, message) from error
     except (ImportError, AttributeError, TypeError) as error:
-        raise _refused(file, ANOTHER_RELEASE) from error
+        raise _make_refusal(file, ANOTHER_RELEASE) from error
     if isinstance(result, ConfigError):
         raise result
     return result
 
 
 def _cannot_be_read(file: Path, error: OSError) -> ConfigError:
-    return _refused(file, f"cannot be read by another process: {error.strerror}")
+    return _make_refusal(file, f"cannot be read by another process: {error.strerror}")
 
 
-def _refused(file: Path, message: str) -> ConfigError:
+def _make_refusal(file: Path, message: str) -> ConfigError:
     return ConfigError([Problem(file=str(file), message=message)])

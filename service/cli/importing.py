@@ -41,12 +41,12 @@ class _LateContext(ssl.SSLContext):
     """Loads the authorities that the system trusts with its first connection: 40 ms, and 1 MiB."""
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
-        return self._loaded().wrap_bio(*args, **options)
+        return self._load_defaults().wrap_bio(*args, **options)
 
     def wrap_socket(self, *args: Any, **options: Any) -> ssl.SSLSocket:
-        return self._loaded().wrap_socket(*args, **options)
+        return self._load_defaults().wrap_socket(*args, **options)
 
-    def _loaded(self) -> ssl.SSLContext:
+    def _load_defaults(self) -> ssl.SSLContext:
         self.__class__ = ssl.SSLContext  # type: ignore[assignment]
         self.set_default_verify_paths()
         return self

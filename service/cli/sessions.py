@@ -41,7 +41,9 @@ class Selection:
         """Return the live authorizations, the latest first."""
         every, subject = records.authorizations, self.subject
         found = (
-            await _listed(every.walk_all()) if subject is None else await every.find_all_of(subject)
+            await _collect(every.walk_all())
+            if subject is None
+            else await every.find_all_of(subject)
         )
         chosen = [
             one
@@ -54,7 +56,9 @@ class Selection:
         """Return the live sessions, the latest first; with a client, those from which it has tokens."""
         every, subject = records.sessions, self.subject
         found = (
-            await _listed(every.walk_all()) if subject is None else await every.find_all_of(subject)
+            await _collect(every.walk_all())
+            if subject is None
+            else await every.find_all_of(subject)
         )
         chosen = [one for one in found if self.session in (None, one.id)]
         if self.client is not None:
@@ -63,7 +67,7 @@ class Selection:
         return sorted(chosen, key=lambda one: one.auth_time, reverse=True)
 
 
-async def _listed(every: AsyncIterator[T]) -> list[T]:
+async def _collect(every: AsyncIterator[T]) -> list[T]:
     return [one async for one in every]
 
 

@@ -30,7 +30,7 @@ PATH = ADD_FACTOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Adding:
+class _Enrolment:
     """A user with permission to add a factor."""
 
     sign_in: SignIn
@@ -50,27 +50,27 @@ class AddFactorEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        adding = await self._find_adding(visit, waiting)
-        if isinstance(adding, web.Response):
-            return adding
-        return await self._show(visit, waiting, adding)
+        enrolment = await self._find_enrolment(visit, waiting)
+        if isinstance(enrolment, web.Response):
+            return enrolment
+        return await self._show(visit, waiting, enrolment)
 
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_form(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        adding = await self._find_adding(visit, waiting)
-        if isinstance(adding, web.Response):
-            return adding
+        enrolment = await self._find_enrolment(visit, waiting)
+        if isinstance(enrolment, web.Response):
+            return enrolment
         if waiting and visit.params.get("action") == "cancel":
             return await self.sign_in.refuse(visit, waiting, AccessDenied("the user cancelled"))
-        so_far = adding.sign_in
-        method = adding.methods.get(visit.params.get("method") or "")
+        so_far = enrolment.sign_in
+        method = enrolment.methods.get(visit.params.get("method") or "")
         if method is None:
-            return await self._show(visit, waiting, adding)
+            return await self._show(visit, waiting, enrolment)
         attempt = read_attempt(self.sign_in, visit, waiting, so_far.subject)
         added = await self.changes.add(method, attempt)
         if added is None:
-            return await self._show(visit, waiting, adding, error="invalid_factor")
+            return await self._show(visit, waiting, enrolment, error="invalid_factor")
         if MFA in so_far.methods:  # one that was added is no reason to trust the session more
             return self.sign_in.go(visit, SECURITY)
         # The person has signed in when it was, not now.
@@ -78,9 +78,9 @@ class AddFactorEndpoint:
         notice = notice_of_recovery_codes(self.sign_in, added.recovery_codes)
         return await self.sign_in.continue_as(visit, waiting, completed, notice=notice)
 
-    async def _find_adding(
+    async def _find_enrolment(
         self, visit: Visit, waiting: WaitingRequest | None
-    ) -> _Adding | web.Response:
+    ) -> _Enrolment | web.Response:
         """Return what the user has proved within the last minutes; else the way to where that can be done."""
         turn = await find_turn(self.sign_in, self.changes.second_factors, visit, waiting)
         if turn is not None and not turn.enrollable:
@@ -88,7 +88,7 @@ class AddFactorEndpoint:
         if turn is not None:
             if not await is_fresh(self.sign_in, turn.sign_in, visit):
                 return lead_to(self.sign_in, visit, waiting, LOGIN.path)
-            return await self._adding(turn.sign_in, among=turn.enrollable)
+            return await self._begin_enrolment(turn.sign_in, among=turn.enrollable)
         if waiting is not None:
             return await go_on(self.sign_in, visit, waiting)
         session = await find_fresh_session(self.sign_in, visit)
@@ -96,25 +96,27 @@ class AddFactorEndpoint:
             chosen = visit.params.get("method")
             known = chosen in {method.name for method in self.changes.methods}
             return self.sign_in.go_to_login(visit, f"{PATH}?method={chosen}" if known else PATH)
-        return await self._adding(SignIn.of_session(session))
+        return await self._begin_enrolment(SignIn.of_session(session))
 
-    async def _adding(self, so_far: SignIn, *, among: Collection[str] | None = None) -> _Adding:
+    async def _begin_enrolment(
+        self, so_far: SignIn, *, among: Collection[str] | None = None
+    ) -> _Enrolment:
         """Return the methods that the user can add, or those of some names."""
         factors = await self.changes.second_factors.enrolled.find(so_far.subject)
         found = self.changes.find_addable(factors)
         methods = {name: one for name, one in found.items() if among is None or name in among}
-        return _Adding(sign_in=so_far, methods=methods)
+        return _Enrolment(sign_in=so_far, methods=methods)
 
     async def _show(
         self,
         visit: Visit,
         waiting: WaitingRequest | None,
-        adding: _Adding,
+        enrolment: _Enrolment,
         *,
         error: str | None = None,
     ) -> web.Response:
         """Return the page for the kind of factor that is chosen, or else the first one that can be added."""
-        so_far, addable = adding.sign_in, adding.methods
+        so_far, addable = enrolment.sign_in, enrolment.methods
         chosen = visit.params.get("method") or ""
         name = chosen if chosen in addable else next(iter(addable), None)
         if name is None:

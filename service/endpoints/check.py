@@ -120,7 +120,7 @@ class CheckEndpoint:
 
     async def _find_token(self, request: Message, asked: _Asked) -> ActiveToken:
         api, demand = asked.api, asked.demand
-        challenge = _needed(demand) + self._name_metadata(api)
+        challenge = _name_scope(demand) + self._name_metadata(api)
         original = _read_original(request, asked.rest, challenge)
         token = await self.guard.find_token_of(request, original)
         scope = token.scope & api.scopes
@@ -135,7 +135,7 @@ class CheckEndpoint:
         if refusal is None:
             return token
         if isinstance(refusal, InsufficientUserAuthentication):
-            challenge = _step_up(demand) + challenge
+            challenge = _name_step_up(demand) + challenge
         raise self.guard.add_challenge(refusal, request, parameters=challenge)
 
     def _has_details_for(self, api: ApiResource, token: ActiveToken) -> bool:
@@ -241,12 +241,12 @@ def _read_original(request: Message, rest: str, challenge: str) -> OriginalReque
     return OriginalRequest(method or request.method, url, challenge)
 
 
-def _needed(demand: Demand) -> str:
+def _name_scope(demand: Demand) -> str:
     """Return the parameter of every challenge that says which scope the request needs (RFC 6750 §3)."""
     return f', scope="{format_scope(demand.scope)}"' if demand.scope else ""
 
 
-def _step_up(demand: Demand) -> str:
+def _name_step_up(demand: Demand) -> str:
     """Return the parameters that say how the user has to authenticate (RFC 9470 §3)."""
     acr = f', acr_values="{demand.acr}"' if demand.acr else ""
     return acr + (f", max_age={demand.max_age}" if demand.max_age is not None else "")

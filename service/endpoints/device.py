@@ -101,7 +101,7 @@ class DeviceEndpoint:
         with self.sign_in.explain_end(parked.id):
             if visit.params.get("action") == "allow":
                 await flow.devices.allow(parked, polled, interaction)
-                flow.emit(_consent(interaction, session.subject))
+                flow.emit(_make_event(interaction, session.subject))
             else:
                 await flow.devices.deny(parked, subject=session.subject)
         return self._go_on(visit, waiting, PATH)
@@ -120,7 +120,7 @@ def _shown_code(waiting: WaitingRequest) -> str:
     return format_user_code(parse_user_code(waiting.parked.params.get(USER_CODE) or "") or "")
 
 
-def _consent(interaction: Interaction, subject: str) -> ConsentGiven:
+def _make_event(interaction: Interaction, subject: str) -> ConsentGiven:
     request = interaction.request
     return ConsentGiven(
         client_id=request.client.client_id,

@@ -145,7 +145,7 @@ class LoginEndpoint:
                 callback_of=request.match_info.get("name"),
             )
         waiting = await self.sign_in.find_waiting(visit, parked_id)
-        visit = _returning(visit, pending.return_to)
+        visit = _lead_back(visit, pending.return_to)
         try:
             place = partial(self._place, waiting=waiting)
             who = await self.providers.finish(pending, provider, params, place=place)
@@ -173,7 +173,7 @@ def _sign_in_of(user: User, amr: tuple[str, ...], params: Params) -> SignIn:
     )
 
 
-def _returning(visit: Visit, path: str | None) -> Visit:
+def _lead_back(visit: Visit, path: str | None) -> Visit:
     """Return the visit as one that leads to this page of the service afterwards; None for the account."""
     params = Params({**visit.params.values, "return_to": (path or "",)})
     return replace(visit, params=params)

@@ -103,7 +103,7 @@ class Reencryption:
         old = [(key, value) for key, value in zip(keys, values, strict=True) if value is not None]
         stale = list[tuple[str, bytes, bytes]]()
         for key, value in old:
-            after = self._renewed(kind, value, tally)
+            after = self._renew(kind, value, tally)
             if after is not None:
                 stale.append((key, value, after))
         written: Sequence[object] = [True] * len(stale)
@@ -112,7 +112,7 @@ class Reencryption:
         tally.retired += sum(map(bool, written))
         return [key for (key, _, _), done in zip(stale, written, strict=True) if not done]
 
-    def _renewed(self, kind: _Kind, value: bytes, tally: Tally) -> bytes | None:
+    def _renew(self, kind: _Kind, value: bytes, tally: Tally) -> bytes | None:
         """Return the record with what a retired key encrypts under the first one; None where nothing is.
 
         All else in it stays byte for byte: the next release may have written it.

@@ -105,7 +105,7 @@ class DpopProofs:
         urls = [base + request.path for base in self.base_urls]
         if request.url is not None:
             urls = [request.url]
-        return htu in urls or (isinstance(htu, str) and _normalized(htu) in map(_normalized, urls))
+        return htu in urls or (isinstance(htu, str) and _normalize(htu) in map(_normalize, urls))
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:
         """Remember the proof in all replicas for as long as it could be used (RFC 9449 §11.1)."""
@@ -141,7 +141,7 @@ def _key_in(header: str) -> tuple[str, Key]:
     return str(key.material.thumbprint()), key
 
 
-def _normalized(url: str) -> str | None:
+def _normalize(url: str) -> str | None:
     """Return a URL without query and fragment in its normal form, None if it cannot be read (RFC 3986 §6.2.2, §6.2.3)."""
     try:
         parts = urlsplit(url)

@@ -148,7 +148,7 @@ async def redeem(service: RunningService, client_id: str) -> Answer:
 
 
 @pytest.mark.parametrize("members", ABSENT.values(), ids=ABSENT)
-async def test_a_document_of_another_client_id_is_none(
+async def test_a_document_of_another_client_id_is_refused(
     service: RunningService, site: Site, members: dict[str, Any]
 ) -> None:
     answer = await redeem(service, site.publish(**at_site(site, members)))

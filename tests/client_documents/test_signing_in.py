@@ -77,7 +77,7 @@ async def test_the_consent_is_asked_for_each_time_and_shows_the_host(
     assert (await agent.authorize(prompt="none")).error == "consent_required"
 
 
-async def test_an_application_on_the_device_is_no_proof_of_the_host(
+async def test_an_application_on_the_device_does_not_prove_the_host(
     service: RunningService, browser: Browser, site: Site
 ) -> None:
     url = site.publish(redirect_uris=[LOOPBACK])

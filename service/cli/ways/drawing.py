@@ -68,13 +68,13 @@ def as_dot(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return the graph in Graphviz' language."""
     clients, _ = _names(edges)
     lines = [
-        f"  {_quoted('client ' + name)} [label={_quoted(chr(10).join(['client ' + name, *patterns]))}];"
+        f"  {_quote('client ' + name)} [label={_quote(chr(10).join(['client ' + name, *patterns]))}];"
         for name in clients
         if (patterns := _patterns(name, workloads))
     ]
     lines += [
-        f"  {_quoted('client ' + edge.way.client_id)} -> {_quoted('API ' + edge.way.api)}"
-        f" [label={_quoted(edge.label)}, color={_quoted(_COLOURS[edge.way.kind])}];"
+        f"  {_quote('client ' + edge.way.client_id)} -> {_quote('API ' + edge.way.api)}"
+        f" [label={_quote(edge.label)}, color={_quote(_COLOURS[edge.way.kind])}];"
         for edge in edges
     ]
     return "\n".join(["digraph reach {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
@@ -140,7 +140,7 @@ def _patterns(client_id: str, workloads: ByClient) -> list[str]:
     return [each.label for each in workloads.get(client_id, ())]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -148,7 +148,7 @@ def _box(name: str, left: int, top: int, round_by: int, patterns: Sequence[str] 
     middle = left + _WIDTH // 2
     small = [
         f'<text x="{middle}" y="{top + 24 + _SMALL * at}" text-anchor="middle" font-size="10"'
-        f"{_fitting(pattern)}>{escape(pattern)}</text>"
+        f"{_fit_width(pattern)}>{escape(pattern)}</text>"
         for at, pattern in enumerate(patterns, 1)
     ]
     return (
@@ -159,7 +159,7 @@ def _box(name: str, left: int, top: int, round_by: int, patterns: Sequence[str] 
     )
 
 
-def _fitting(text: str) -> str:
+def _fit_width(text: str) -> str:
     """Return what makes a long text as wide as its box."""
     wide = _WIDTH - 16
     return f' textLength="{wide}" lengthAdjust="spacingAndGlyphs"' if 5 * len(text) > wide else ""
