@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from importlib import import_module
 from pathlib import Path
@@ -64,6 +65,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     """
     given = {variable: str(value) for variable, value in flags.items() if value is not None}
     environ = {**os.environ, **given}
+    gc.disable()  # until everything is there, and is looked at once
     with shown_as_refused(given):
         wait = apart.begin_to_read(file, environ)
         with without_unwanted():

@@ -71,6 +71,7 @@ class Process:
         gc.collect()
         gc.freeze()  # what is there now stays: no collection needs to look at it again
         gc.set_threshold(COLLECTED_AFTER)
+        gc.enable()
         await ready()
         in_peace = await stopped
         reloading.cancel()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,19 @@ def test_workers_that_export_spans_build_their_own(serving: Serving) -> None:
         watch=False,
     )
     assert traced.before_forks().made is None
+
+
+def test_garbage_is_collected_again_once_everything_is_there() -> None:
+    """The start pauses the collector, which would look at all that is imported three times."""
+    asked = (
+        "import gc, os, signal; from service.cli import serving; from service.cli.program import program\n"
+        "def listening(*_: object, **__: object) -> None:\n"
+        "    print(gc.isenabled(), gc.get_freeze_count() > 100_000, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "serving.click.echo = listening\n"
+        f"program(['serve', '--config', {str(CONFIGURATION)!r}, '--store', 'memory://', '--port', '0'])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
+    ).stdout
+    assert told == "True True\n"
