@@ -55,5 +55,5 @@ class DelegationGrant:
         """An API resource has to be in the audience; for other clients a source scope decides."""
         resource = client.api_resource
         if resource is not None:
-            return resource in self._registry.current.api_names(source.audience)
+            return self._registry.current.identifies_any(source.audience, (resource,))
         return not self._source_scopes or not self._source_scopes.isdisjoint(source.scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
@@ -195,6 +195,14 @@ class Registry:
         """Return the names of the API resources that these names and URLs identify, without unknown ones."""
         apis = self.apis_by_identifier
         return frozenset([apis[one].name for one in identifiers if one in apis])
+
+    def identifies_any(self, identifiers: Iterable[str], names: Container[object]) -> bool:
+        """Return whether one of these names and URLs identifies an API resource with one of these names."""
+        for one in identifiers:
+            api = self.apis_by_identifier.get(one)
+            if api is not None and api.name in names:
+                return True
+        return False
 
     @property
     def grant_types(self) -> frozenset[str]:

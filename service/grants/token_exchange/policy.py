@@ -61,7 +61,7 @@ def find_targets(
     InvalidTarget if the rule does not name one, or if it names none that understands the scope (RFC 8707 §2).
     """
     for name in asked.targets:
-        is_allowed = not registry.api_names((name,)).isdisjoint(rule.audiences)
+        is_allowed = registry.identifies_any((name,), rule.audiences)
         if asked.requested_type == "id_token" or not is_allowed:
             message = "audience or resource is not one that the rule of token_exchange allows"
             raise InvalidTarget(message, refused=RefusedValue("audience", name))

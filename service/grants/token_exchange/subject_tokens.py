@@ -89,11 +89,10 @@ class SubjectTokens:
         token = await self.active_tokens.find(asked.subject.text)
         if token is None or token.authorization is None or token.subject is None:
             raise InvalidRequest("subject_token is not an active token of a user")
-        client = asked.token_request.client
-        own = frozenset([client.api_resource] if client.api_resource else [])
+        own = (asked.token_request.client.api_resource,)
         allowed = own if rule.subject_audience is None else rule.subject_audience
         registry = self.active_tokens.clients.registry.current
-        if allowed.isdisjoint(registry.api_names(token.audience)):
+        if not registry.identifies_any(token.audience, allowed):
             raise InvalidRequest(
                 "subject_token is not for an audience whose tokens the client may exchange"
             )
