@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 from structlog.testing import capture_logs
 
 from service.store.keyvalue import StoreUnavailable
 from service.store.opening import open_store
+from tests.driving.authority import root
 from tests.driving.redis_servers import SENTINEL, TcpRedis, tls_redis
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -84,6 +87,20 @@ async def test_certificates_are_verified_unless_the_url_says_otherwise(certified
     assert "CERTIFICATE_VERIFY_FAILED" in await refusal(other)
     assert await refusal(f"{other}&ssl_check_hostname=no") == ""
     assert await refusal(f"{other.partition('?')[0]}?ssl_cert_reqs=none") == ""
+
+
+async def test_a_certificate_without_every_extension_is_trusted_if_its_authority_is(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    authority, file = root(), tmp_path / "redis.pem"
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    authority.issue("CN=redis", extensions=[names], names_keys=False).write(file)
+    with file.open("a") as certificates:
+        certificates.write(authority.pem)
+    with TcpRedis(tmp_path, certificate=file) as private:
+        request.getfixturevalue("strict_python")  # not for the administrator's connection before
+        assert await refusal(f"rediss://{private.address}?ssl_ca_certs={file}") == ""
+        assert "CERTIFICATE_VERIFY_FAILED" in await refusal(f"rediss://{private.address}")
 
 
 async def test_a_client_shows_its_certificate(certified: TcpRedis) -> None:
