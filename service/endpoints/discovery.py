@@ -121,7 +121,7 @@ def _place_below(base: str, document: Mapping[str, object]) -> Mapping[str, obje
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:
     scopes = (*registry.identity_resources.values(), *registry.api_scopes.values())
     shown = [scope.name for scope in scopes if scope.show_in_discovery]
-    offline = any(client.allow_offline_access for client in registry.clients.values())
+    offline = any(one.enabled and one.allow_offline_access for one in registry.clients.values())
     offline |= OFFLINE_ACCESS in registrable.scopes
     return [*shown, OFFLINE_ACCESS] if offline else shown
 

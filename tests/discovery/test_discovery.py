@@ -108,6 +108,15 @@ async def test_the_methods_algorithms_and_scopes_in_force_are_listed(
     assert listed["authorization_response_iss_parameter_supported"] is True
 
 
+async def test_offline_access_is_listed_while_an_enabled_client_may_have_it(
+    start: Start, config: dict[str, Any]
+) -> None:
+    for client in config["clients"]:
+        client["enabled"] = not client.get("allow_offline_access", False)
+    found = await document(await start(config))
+    assert "offline_access" not in found["scopes_supported"]
+
+
 async def test_a_hidden_scope_is_not_listed(
     service: RunningService, config: dict[str, Any]
 ) -> None:
