@@ -14,6 +14,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 GROUPS = PYPROJECT["dependency-groups"]
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-all", "-ldap", "-dev", "-uv")]
 COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
 
@@ -22,15 +23,16 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
     ("lock", "wanted"),
     [
         ("requirements.lock", PYPROJECT["project"]["dependencies"]),
-        ("requirements-tracing.lock", PYPROJECT["project"]["optional-dependencies"]["tracing"]),
+        ("requirements-tracing.lock", EXTRAS["tracing"]),
         (
-            "requirements-ldap.lock",
-            [*chain(*PYPROJECT["project"]["optional-dependencies"].values())],
+            "requirements-all.lock",
+            [*chain(*(EXTRAS[name] for name in EXTRAS.keys() - {"ldap"}))],
         ),
+        ("requirements-ldap.lock", [*chain(*EXTRAS.values())]),
         ("requirements-dev.lock", [one for one in GROUPS["dev"] if isinstance(one, str)]),
         ("requirements-uv.lock", GROUPS["uv"]),
     ],
-    ids=["run", "tracing", "all extras", "development", "uv"],
+    ids=["run", "tracing", "all extras with wheels", "all extras", "development", "uv"],
 )
 def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     locked = set(re.findall(r"^([\w.-]+)==", (REPOSITORY / lock).read_text(), re.MULTILINE))
