@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, cast
 
@@ -46,10 +48,15 @@ class _WithDocstrings(GenerateJsonSchema):
         return made
 
 
+@cache
+def _classes_of(module: str) -> Mapping[str, ast.ClassDef]:
+    """Return the source of a module's classes; `inspect` would parse the whole module for each of them."""
+    parsed = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in parsed.body if isinstance(node, ast.ClassDef)}
+
+
 def _docstrings_of_attributes(parent: type) -> Iterator[tuple[str, str]]:
-    nodes = ast.walk(ast.parse(inspect.getsource(parent)))
-    body = next(node.body for node in nodes if isinstance(node, ast.ClassDef))
-    for attribute, after in pairwise(body):
+    for attribute, after in pairwise(_classes_of(parent.__module__)[parent.__name__].body):
         if isinstance(attribute, ast.AnnAssign) and isinstance(after, ast.Expr):
             text = cast("str", ast.literal_eval(after.value))
             yield ast.unparse(attribute.target), inspect.cleandoc(text)
