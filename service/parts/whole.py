@@ -190,7 +190,7 @@ def build_logout_deliveries(parts: Parts) -> Deliveries[LogoutDelivery]:
     """Build back-channel logout."""
     shared, stores = parts.shared, parts.shared.stores
     queue = _build_outbox(
-        *(shared, stores.logout_queue, stores.logout_deliveries, stores.logout_leases)
+        shared, stores.logout_queue, stores.logout_deliveries, stores.logout_leases
     )
     attempt = BackChannel(
         queue=queue,
@@ -213,13 +213,7 @@ def _build_outbox(
 ) -> Outbox[D]:
     """Build the queue of deliveries of one kind; each attempt may take as long as any request to others."""
     lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
-    return Outbox(
-        kv=shared.kv,
-        queue=queue,
-        deliveries=deliveries,
-        leases=leases,
-        lease=lease,
-    )
+    return Outbox(kv=shared.kv, queue=queue, deliveries=deliveries, leases=leases, lease=lease)
 
 
 def build_parking(shared: Shared, purpose: str, parameters: frozenset[str]) -> Parking:
@@ -239,9 +233,7 @@ def build_ciba_messages(parts: Parts) -> Messages:
     return Messages(
         issuer=shared.issuer,
         stores=stores,
-        queue=_build_outbox(
-            *(shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases)
-        ),
+        queue=_build_outbox(shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases),
         clients=parts.clients.directory,
         ring=parts.keys.ring,
         seal=Seal(shared.configuration.signing.encryption_key),
