@@ -114,6 +114,7 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
         with without_unwanted():
             from service.start_rules import load_to_serve  # noqa: PLC0415 - what this process is for
 
+        sys.stdout = sys.stderr  # an operator's class may print something
         try:
             result: Configuration | ConfigError = load_to_serve(file, environ)
         except ConfigError as error:
@@ -124,7 +125,7 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
         print_exc()
     finally:
         with suppress(BaseException):
-            sys.stdout.flush()  # an operator's class may have printed something
+            sys.stdout.flush()
         os._exit(0)
 
 

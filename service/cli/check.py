@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from service.catalogue import builtin_catalogue
-from service.cli.settings import FILE, load_settings, store_option
+from service.cli.settings import FILE, load_settings, redirect_prints_of_plugins, store_option
 from service.cli.table import format_option, print_json
 from service.config.load import inspect
 from service.config.problem import Problem
@@ -41,7 +41,8 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
     catalogue = builtin_catalogue()
     stricter = stricter_rules(profile) if profile else ()
     given = {name: value for name, value in flags.items() if value is not None}
-    problems = inspect(file, {**os.environ, **given}, catalogue, (*START_RULES, *stricter))
+    with redirect_prints_of_plugins():
+        problems = inspect(file, {**os.environ, **given}, catalogue, (*START_RULES, *stricter))
     valid = _is_valid(problems)
     if given and valid:
         problems += _look_into_store(file, given)

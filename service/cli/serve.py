@@ -66,6 +66,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     given = {variable: str(value) for variable, value in flags.items() if value is not None}
     environ = {**os.environ, **given}
     gc.disable()  # until everything is there, and is looked at once
+    configure_logs("warning", environ)  # for what an operator's class logs when it is imported
     with shown_as_refused(given):
         wait = apart.begin_to_read(file, environ)
         with without_unwanted():

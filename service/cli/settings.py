@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
@@ -69,8 +70,13 @@ def load_settings(
     from service.config.load import load  # noqa: PLC0415 - likewise
 
     given = flags or {}
-    with shown_as_refused(given):
+    with shown_as_refused(given), redirect_prints_of_plugins():
         return load(file, {**os.environ, **given}, builtin_catalogue(), rules)
+
+
+def redirect_prints_of_plugins() -> AbstractContextManager[object]:
+    """Keep standard output for the command's result: an operator's class may print or log when it is imported."""
+    return redirect_stdout(sys.stderr)
 
 
 @contextmanager
