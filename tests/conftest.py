@@ -174,6 +174,15 @@ def _libraries_read_once_what_does_not_change() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _commands_leave_the_log_of_tests_as_it_is() -> Iterator[None]:
+    """A command that runs in this process would have all later tests log to its own standard error, which is closed then."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("serve", "shared_store"):
+            patch.setattr(f"service.cli.{module}.configure_logs", lambda *_: None)
+        yield
+
+
 @pytest.fixture
 def config() -> dict[str, Any]:
     """The configuration; a test module changes it by a fixture of the same name."""
