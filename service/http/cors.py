@@ -63,7 +63,7 @@ class Cors:
         self, path: str, request: Message, headers: MutableMapping[str, str]
     ) -> str | None:
         """Allow the request's origin to read the answer; return it if `add_registered` has to decide."""
-        access = self._access.get(path if path in self._exact else self._place(path))
+        access = self._access.get(self._place(path))
         if access is None:
             return None
         if access.any_origin:

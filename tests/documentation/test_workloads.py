@@ -60,10 +60,12 @@ def running(tmp_path: Path) -> Iterator[dict[str, str]]:
         with subprocess.Popen(
             command, env={**os.environ, **ports}, stdout=subprocess.PIPE, text=True
         ) as process:
-            assert process.stdout is not None
-            assert "Running on" in process.stdout.readline()
-            yield {DEMONSTRATION: service, CLUSTER: cluster}
-            process.kill()
+            try:
+                assert process.stdout is not None
+                assert "Running on" in process.stdout.readline()
+                yield {DEMONSTRATION: service, CLUSTER: cluster}
+            finally:
+                process.kill()
 
 
 @pytest.mark.needs("curl")
