@@ -111,7 +111,7 @@ class IntrospectionEndpoint:
     ) -> None:
         if self.remembered is None or token is None or isinstance(caller, Client):
             return
-        if isinstance(request, WholeRequest):
+        if token.kept and isinstance(request, WholeRequest):
             self.remembered.remember(key_of(request), answer, token, caller, sources)
 
     async def _sign(self, answer: Mapping[str, object], caller: Caller) -> str:

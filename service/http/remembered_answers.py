@@ -70,7 +70,7 @@ class RememberedAnswers:
     def remember(
         self, key: bytes, answer: Answer, token: ActiveToken, api: Api, sources: Sources
     ) -> None:
-        """Remember the answer about an active token, if it can be found out later whether it still is right."""
+        """Remember the answer about an active token that is kept, if it can be found out later whether it still is right."""
         registry, public_jwks = sources
         authorization, client_id = token.authorization, str(token.claims["client_id"])
         follows_from_registry = client_id in registry.permissions and not any(
@@ -80,7 +80,7 @@ class RememberedAnswers:
             authorization is None
             or (authorization.client_id == client_id and authorization.source is None)
         )
-        if not (token.kept and follows_from_registry and is_own):
+        if not (follows_from_registry and is_own):
             return
         self._known.put(
             key,

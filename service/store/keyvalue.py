@@ -93,7 +93,7 @@ class KeyValue:
     async def read_tracked(
         self, a: Read[A], b: Read[B], /
     ) -> tuple[A | None, B | None, tuple[Kept, ...]]:
-        """Return what `read` returns, from this process where it is kept, and the entries that tell whether it is still right."""
+        """Return what `read` returns; if it was kept in this process, also the entries that tell whether it is still right."""
         tracking, line = self.tracking, self._engine.tracked
         if tracking is None or line.circuit_open:
             values = await self._ask(self._line, [("GET", a.key), ("GET", b.key)])
@@ -107,7 +107,7 @@ class KeyValue:
         decoded = _decode((a, b), values)
         for place, value in zip(places, values, strict=True):
             place.value = value
-        return *decoded, places
+        return *decoded, ()
 
     async def read_after(
         self, command: Command, a: Read[A], b: Read[B], /

@@ -69,7 +69,7 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     cnf: Confirmation | None
     """The key that its sender has to prove possession of; None for a bearer token."""
     kept: tuple[Kept, ...] = ()
-    """The places of all that was read of it, which tell when that changes; none where nothing is tracked."""
+    """The places of all that was read of it, which tell when that changes; none unless all of it was kept in this process."""
 
     @property
     def audience(self) -> tuple[str, ...]:
