@@ -57,7 +57,7 @@ def _workers(redis_url: str, asked: list[Requests], effort: Effort) -> list[Find
                 what="each of two workers (PSS), half of their parent with it",
                 figure=_mib(workers.running.memory) / WORKERS,
                 unit="MiB",
-                at_most=44,
+                at_most=46,
             )
         ]
 
@@ -67,7 +67,7 @@ def _alone(server: Server, asked: list[Requests], effort: Effort) -> list[Findin
     resident, memory = server.running.resident, server.running.memory
     return [
         Finding(what="one process (RSS)", figure=_mib(resident), unit="MiB", at_most=70),
-        Finding(what="one process (PSS)", figure=_mib(memory), unit="MiB", at_most=53),
+        Finding(what="one process (PSS)", figure=_mib(memory), unit="MiB", at_most=55),
         *_growth(server, asked, effort),
     ]
 
