@@ -7,9 +7,17 @@ from collections.abc import Mapping
 
 import orjson
 import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from joserfc import jwt
 
-from service.keys.jose import MAX_JWT_LENGTH, SIGNING_ALGORITHMS, JwtRefused, Key, verify
+from service.keys.jose import (
+    MAX_JWT_LENGTH,
+    SIGNING_ALGORITHMS,
+    JwtRefused,
+    Key,
+    raw_signature,
+    verify,
+)
 
 CLAIMS = {"sub": "818727", "exp": 1}
 KEY = Key.generate("ES256")
@@ -42,6 +50,15 @@ async def test_joserfc_verifies_every_es256_signature() -> None:
     for number in range(400):
         token = await KEY.sign({"jti": number}, typ="at+jwt")
         assert jwt.decode(token, KEY.material, algorithms=["ES256"]).claims == {"jti": number}
+
+
+@pytest.mark.rfc("7518#3.4")
+@pytest.mark.parametrize("r", [1, 2**127, 2**248 - 1, 2**255 - 1, 2**255, 2**256 - 1])
+@pytest.mark.parametrize("s", [1, 2**255, 2**256 - 1])
+def test_a_signature_has_two_halves_of_32_bytes(r: int, s: int) -> None:
+    """DER leaves zero bytes at the beginning of a number out, and puts one before a bit that would be its sign."""
+    halves = r.to_bytes(32, "big") + s.to_bytes(32, "big")
+    assert raw_signature(encode_dss_signature(r, s)) == halves
 
 
 @pytest.mark.parametrize("alg", SIGNING_ALGORITHMS)
