@@ -21,6 +21,7 @@ from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, Http
 from service.model.request_context import current_traceparent
 from service.model.timings import OthersAnswered
 from service.outgoing.guard import AddressPolicy, GuardedResolver
+from service.tls import make_context
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -51,8 +52,7 @@ class OutgoingHttp:
     from a request or a token must not get here.
 
     With `kept`, requests may use up to so many connections to a host, which stay open for those that follow; what is
-    sent has to be harmless if it arrives twice. Certificates need not have every extension of RFC 5280, which Python
-    demands from 3.13 on: many private authorities, such as those of clusters, issue them without.
+    sent has to be harmless if it arrives twice.
     """
 
     def __init__(
@@ -182,10 +182,9 @@ class OutgoingHttp:
         return self._tls
 
     def _make_tls(self) -> ssl.SSLContext:
-        tls = ssl.create_default_context()
+        tls = make_context()
         if self._ca_file is not None:
             tls.load_verify_locations(self._ca_file)
-        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self._certificate is not None:
             tls.load_cert_chain(self._certificate.certificate, self._certificate.private_key)
         return tls

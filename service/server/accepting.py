@@ -15,6 +15,7 @@ import structlog
 
 from service.config.schema.server import Tls
 from service.server.connections import HEAD_SECONDS, SECONDS_BETWEEN_WARNINGS, Connections
+from service.tls import make_context
 
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
@@ -42,11 +43,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class ServerTls:
-    """A certificate that can be replaced; open connections keep the old one.
-
-    Certificates of clients need not have every extension of RFC 5280, which Python demands from 3.13 on: many private
-    authorities issue them without.
-    """
+    """A certificate that can be replaced; open connections keep the old one."""
 
     def __init__(self, settings: Tls, *, asks_for_certificates: bool = False) -> None:
         """Read the files; raise OSError (ssl.SSLError too) if they do not work together."""
@@ -63,14 +60,13 @@ class ServerTls:
         self.context = self._read()
 
     def _read(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context = make_context(ssl.Purpose.CLIENT_AUTH)
         context.set_ciphers(CIPHERS_OF_TLS_1_2)
         context.load_cert_chain(self.settings.certificate, self.settings.private_key)
         if self.asks_for_certificates and self.settings.client_ca is not None:
             # Which client needs a certificate says its registration (RFC 8705 §2).
             context.verify_mode = ssl.CERT_OPTIONAL
             context.load_verify_locations(self.settings.client_ca)
-            context.verify_flags &= ~ssl.VERIFY_X509_STRICT
             # A resumed session would not show the whole chain, and not be verified by newer authorities.
             context.options |= ssl.OP_NO_TICKET
             context.num_tickets = 0

@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
@@ -108,9 +108,7 @@ class Server:
 
 def _tls_context(options: Mapping[str, str]) -> ssl.SSLContext:
     """Return what the options ask for, from the files as they are now."""
-    context = ssl.create_default_context()
-    # From Python 3.13 on they would need extensions that certificates of private authorities often lack.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context = make_context()
     verify = _VERIFY[options.get("ssl_cert_reqs", "required")]
     named = options.get("ssl_check_hostname", "yes").upper() not in _NO
     context.check_hostname = named and verify is not ssl.CERT_NONE

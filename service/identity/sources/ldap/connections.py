@@ -21,6 +21,7 @@ from weakref import WeakSet
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap.lines import Addresses, Line, open_line
 from service.model.user import UsersUnavailable
+from service.tls import make_context
 
 _ldap: Any = import_module("ldap")
 _ppolicy: Any = import_module("ldap.controls.ppolicy")
@@ -178,9 +179,7 @@ class Connections:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        tls = ssl.create_default_context(cafile=self._settings.ca_file)
-        # From Python 3.13 on they would need extensions that certificates of private authorities often lack.
-        tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        tls = make_context(ca_file=self._settings.ca_file)
         tls.minimum_version = (
             ssl.TLSVersion.TLSv1_2
         )  # whatever Python was built with (RFC 9325 §3.1.1)
