@@ -140,8 +140,7 @@ class CheckEndpoint:
 
     def _has_details_for(self, api: ApiResource, token: ActiveToken) -> bool:
         """Return whether the API understands some of the token's authorization_details (RFC 9396 §9)."""
-        registry, details = self.registry.current, token.authorization_details
-        return bool(details and details_for(registry, details, (api.name,)))
+        return bool(details_for(self.registry.current, token.authorization_details, (api.name,)))
 
     def _name_metadata(self, api: ApiResource) -> str:
         """Return the parameter of challenges that leads to the metadata of an API with a URL (RFC 9728 §5.1)."""

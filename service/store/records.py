@@ -108,7 +108,7 @@ class Records(Generic[T]):
 
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds."""
-        return ("SET", self.key(selector, digest), self.encode(record), "EX", ttl if ttl > 0 else 1)
+        return ("SET", self.key(selector, digest), self.encode(record), "EX", max(ttl, 1))
 
     def put_lasting(self, record: T, selector: str, digest: str = "") -> Command:
         """Write the record, which stays until it is dropped."""

@@ -64,20 +64,18 @@ def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind], Line]:
         tls=options if url.scheme.startswith("rediss") else None,
         timeout=timeout,
     )
-
-    def server_at(address: Address) -> Server:
-        return replace(server, address=address)
-
     if url.scheme.endswith("+cluster"):
         seeds = _hosts(url, REDIS_PORT)
-        return lambda kind: Clustered(seeds, server_at, lambda one: kind(server_at(one).connect))
+        return lambda kind: Clustered(
+            seeds, server.with_address, lambda one: kind(server.with_address(one).connect)
+        )
     if url.scheme.endswith("+sentinel"):
         connect = _sentinels(url, server, options).connect
     elif url.scheme == "unix":
         connect = server.connect
     else:
         (address,) = _hosts(url, REDIS_PORT)
-        connect = server_at(address).connect
+        connect = server.with_address(address).connect
     return lambda kind: kind(connect)
 
 
@@ -87,9 +85,9 @@ def _sentinels(url: SplitResult, master: Server, options: Mapping[str, str]) -> 
     )
     sentinel = replace(master, introduction=introduction, timeout=SENTINEL_SECONDS)
     return Sentinels(
-        [replace(sentinel, address=address) for address in _hosts(url, SENTINEL_PORT)],
+        [sentinel.with_address(address) for address in _hosts(url, SENTINEL_PORT)],
         url.path.strip("/").partition("/")[0],
-        lambda address: replace(master, address=address),
+        master.with_address,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from service.store.engine.engine import ConnectionLost, ResponseError
 from service.store.engine.link import Link
 from service.store.verbs import Command
+from service.tls import make_context
 
 Address = tuple[str, int]
 
@@ -46,6 +47,10 @@ class Server:
     """The options of the URL, of which those that begin with `ssl_` count; None without TLS."""
     timeout: float
     """Seconds until a connection has to be ready."""
+
+    def with_address(self, address: Address) -> Server:
+        """Return what needs the same for a connection, at another address."""
+        return replace(self, address=address)
 
     async def connect(self, make_link: Callable[[], Link] = Link) -> Link:
         """Return a link that is ready for commands; raise ConnectionLost with the reason."""
