@@ -79,14 +79,14 @@ class CheckEndpoint:
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("*", PATH, self.check, below=True),)
+        return (Direct("*", PATH, self.check, below=True, refuse=_refuse),)
 
     async def check(self, request: Message) -> Answer:
         """Answer 200, 401, 403, 404 or 503; the body is never read."""
         name, _, check = raw_path(request).removeprefix(PATH).partition("/")
         api = self.registry.current.api_resources.get(unquote(name))
         if not await self._may_ask(request, api):
-            return Answer(_NOBODY, b"", 401)
+            return _refuse()
         if api is None:
             return Answer(_NOBODY, b"", 404)
         try:
@@ -180,6 +180,10 @@ class CheckEndpoint:
             return True
         amr = tuple(map(str, cast("list[object]", claims.get("amr", ()))))
         return self.registry.current.acr_met(amr, (demand.acr,)) is not None
+
+
+def _refuse() -> Answer:
+    return Answer(_NOBODY, b"", 401)
 
 
 def _read_credentials(header: str) -> RequestCredentials:

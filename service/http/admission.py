@@ -39,15 +39,15 @@ def readable(make: MakeRequest) -> MakeRequest:
     return make_readable
 
 
-def reason_to_refuse(request: web.Request) -> web.HTTPException | None:
-    """Return the error for a request that must not reach an endpoint, or None."""
+def reason_to_refuse(request: web.Request, *, is_routed: bool) -> web.HTTPException | None:
+    """Return the error for a request that must not reach an endpoint, or None; only the router needs short paths."""
     if request.get(_VERSION_IS_UNKNOWN):
         return web.HTTPVersionNotSupported()
     raw_headers = request.raw_headers  # aiohttp limits single fields only
     size = sum(map(len, chain.from_iterable(raw_headers))) + _SEPARATORS * len(raw_headers)
     if size + len(request.raw_path) > MAX_HEAD_BYTES:
         return web.HTTPRequestHeaderFieldsTooLarge()  # RFC 6585 §5
-    if len(request.rel_url.raw_path) > MAX_PATH_LENGTH:
+    if is_routed and len(request.rel_url.raw_path) > MAX_PATH_LENGTH:
         return web.HTTPNotFound()
     return _reason_in_headers(request)
 

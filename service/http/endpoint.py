@@ -128,6 +128,8 @@ class Direct(NamedTuple):
     """Whether it is the route of every path that begins with this one."""
     at_once: Callable[[WholeRequest], tuple[Answer, object] | None] | None = None
     """Returns the handler's answer and event where nothing has to be waited for; never for scripts of other origins."""
+    refuse: Callable[[], Answer] | None = None
+    """Makes the answer to requests that are refused for how they are sent, where the callers know a few statuses only."""
 
     def for_aiohttp(self) -> web.RouteDef:
         async def handle(request: web.Request) -> web.Response:
@@ -151,9 +153,9 @@ class DirectRoutes:
         self._below = [route for route in routes if route.below]
 
     def find(self, method: str, path: str) -> Direct | None:
-        """Return the route; None for one that only aiohttp serves, and for HEAD, whose answers have no body."""
+        """Return the route; None for one that only aiohttp's router finds."""
         found = self._exact.get((method, path))
-        if found is None and method != "HEAD":
+        if found is None:
             below = (route for route in self._below if path.startswith(route.path))
             return next((route for route in below if route.method in {"*", method}), None)
         return found

@@ -138,15 +138,15 @@ class Gate:
     async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
         path = request.rel_url.raw_path
         handler: Callable[[web.Request], Awaitable[Answered]] = route
-        endpoint = None
-        refused = reason_to_refuse(request)
+        direct = self.direct.find(request.method, path)
+        refused = reason_to_refuse(request, is_routed=direct is None)
         if refused is not None:
-            handler = partial(_refuse, refused)
-        elif direct := self.direct.find(request.method, path):
-            handler, endpoint = partial(_call_direct, direct.handler), direct.path
+            handler = partial(_refuse, refused, direct)
+        elif direct is not None:
+            handler = partial(_call_direct, direct.handler)
         elif request.method == "OPTIONS" and self.cors.is_preflight(path, request):
             handler = self.cors.answer_preflight
-        answered = await self._guard(request, path, handler, endpoint=endpoint)
+        answered = await self._guard(request, path, handler, endpoint=direct and direct.path)
         response = answered.for_aiohttp() if isinstance(answered, Answer) else answered
         self.security_headers.add(response.headers)
         if refused is not None or "Connection" in response.headers:
@@ -235,7 +235,9 @@ def new_request_id() -> str:
     return getrandbits(64).to_bytes(8).hex()  # it is no secret
 
 
-async def _refuse(reason: web.HTTPException, _: web.Request) -> web.Response:
+async def _refuse(reason: web.HTTPException, direct: Direct | None, _: web.Request) -> Answer:
+    if direct is not None and direct.refuse is not None:
+        return direct.refuse()
     raise reason
 
 

@@ -56,11 +56,14 @@ class WholeRequestReader:
             return None
         if self._begun != 1 or not self._complete or len(data) > self._largest:
             return None
+        method = parser.get_method().decode()
+        if method == "HEAD":  # its answers have no body
+            return None
         if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
             return None
         path, _, query = self._url.decode("latin-1").partition("?")
         request = WholeRequest(
-            method=parser.get_method().decode(),
+            method=method,
             path=path,
             query=query,
             headers=CIMultiDictProxy(self._headers),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -10,6 +11,7 @@ from service.model.handle import new_handle, new_selector
 from tests.conftest import Clock, Start
 from tests.driving.authority import self_signed
 from tests.driving.dpop import DpopKey
+from tests.driving.raw import exchange
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, basic
 
@@ -246,6 +248,42 @@ async def test_every_answer_depends_on_the_token(
     answer = await check(service, token if shown else None, path)
     assert answer.headers["Vary"] == "Authorization"
     assert answer.status in {200, 401, 403, 404, 503}
+
+
+@pytest.mark.usefixtures("one_store")
+@pytest.mark.parametrize("method", ["PROPFIND", "HEAD"])
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("HTTP/1.1|Expect: nonsense", 401),
+        ("HTTP/1.1|Expect: 200-ok, \xe9", 401),
+        ("HTTP/1.1|Transfer-Encoding: gzip, chunked", 401),
+        ("HTTP/1.0|Transfer-Encoding: chunked", 401),
+        ("HTTP/1.1" + f"|X: {'x' * 40_000}" * 2, 401),
+        ("HTTP/1.1|Expect: 100-continue|Content-Length: 0", 200),
+        ("HTTP/1.1|Upgrade: websocket", 200),
+        ("HTTP/1.1|Content-Encoding: nonsense|Content-Type: nonsense", 200),
+    ],
+    ids=lambda value: repr(value)[:48],
+)
+async def test_however_a_request_is_sent_the_answer_is_one_that_proxies_know(
+    service: RunningService, token: str, method: str, sent: str, status: int
+) -> None:
+    version, *headers = sent.split("|")
+    line, always = f"{method} /connect/check/api1 {version}", ["Host: x", "Connection: close"]
+    head = [line, *always, f"Authorization: Bearer {token}", *filter(None, headers), "", ""]
+    answer = await exchange(urlsplit(service.issuer).port, "\r\n".join(head).encode())
+    assert answer.split()[1] == b"%d" % status
+
+
+@pytest.mark.usefixtures("one_store")
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_a_named_check_takes_a_path_of_any_length(
+    service: RunningService, token: str, method: str
+) -> None:
+    path = "api1/anything/" + "orders/" * 1000
+    for headers in ({}, {"Expect": "100-continue"}):  # in the fast lane, and not
+        assert (await check(service, token, path, method=method, **headers)).status == 200
 
 
 @pytest.mark.parametrize("sent", ["Bearer", "Bearer  ", "Bearer a b", "Basic eDp5", "x" * 5000])

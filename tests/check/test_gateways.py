@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 
 from service.model.handle import new_handle, new_selector
 from tests.check.gateways import COMMANDS, TRAEFIK, ask, proxying
 from tests.conftest import Start
 from tests.driving.dpop import DpopKey
+from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
 from tests.driving.service import RunningService, claims_in
 
@@ -97,6 +98,26 @@ async def test_while_the_service_or_its_store_is_away_nothing_passes(
         token = new_handle("access_token", new_selector()).text
         status, _, _ = await ask(f"{gateway}/orders", Authorization=f"Bearer {token}")
         assert status in {500, 502, 503}
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, TRAEFIK])
+async def test_an_answer_that_is_not_one_of_a_check_is_a_refusal(
+    config: dict[str, Any], tmp_path: Path, name: str
+) -> None:
+    statuses = iter(answers := [400, 431, 413, 302])
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=next(statuses))
+
+    async with (
+        listening(answer) as url,
+        proxying(name, tmp_path, url, config) as gateway,
+        ClientSession() as http,
+    ):
+        for sent in answers:
+            refused = await http.get(f"{gateway}/orders", allow_redirects=False)
+            assert refused.status == {"nginx.conf": 500, "haproxy.cfg": 503}.get(name, sent)
+        assert next(statuses, None) is None
 
 
 class TestTokens:
