@@ -115,8 +115,7 @@ def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Proble
 def _rule_positions(file: ConfigurationFile, source: Source) -> tuple[str, ...]:
     """Return the file and line of every rule of token exchange."""
     rules = range(len(file.token_exchange))
-    problems = [source.problem(Finding(("token_exchange", at), "")) for at in rules]
-    return tuple([f"{problem.file}:{problem.line}" for problem in problems])
+    return tuple([source.find_line(("token_exchange", at)) for at in rules])
 
 
 def _hash_registry(values: Value, schemas: Sequence[object]) -> str:

@@ -15,7 +15,7 @@ from service.grants.token_exchange.request import ExchangeRequest, PresentedToke
 from service.model.authorization import DELEGATION
 from service.model.client import Client
 from service.model.registry import Registry
-from service.model.token_exchange import SELF, ExchangeCase, ExchangeRule
+from service.model.token_exchange import EVERY_CLIENT, SELF, ExchangeCase, ExchangeRule
 from service.model.workload import find_template
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
@@ -24,6 +24,7 @@ from service.protocol.token_types import JWT_BEARER
 from service.tokens.granting import TokenRequest
 from service.tokens.scope import check_allowed
 
+RulesByClient = Mapping[str, Collection[ExchangeRule]]
 Kind = Literal["direct", "delegation", "exchange", "extension"]
 
 CLIENT_CREDENTIALS, REFRESH_TOKEN = "client_credentials", "refresh_token"
@@ -79,7 +80,7 @@ def find_api(registry: Registry, name: str) -> str:
 def find_ways(registry: Registry) -> tuple[Way, ...]:
     """Return every way of every enabled client, in the order of the file."""
     clients = [client for client in registry.clients.values() if client.enabled]
-    allowed = AllowedScopes(registry)
+    allowed, rules = AllowedScopes(registry), _rules_by_client(registry)
     began = {client.client_id: [*_begun_ways(client, registry, allowed)] for client in clients}
     exchanging = [
         each for each in clients if {DELEGATION, TOKEN_EXCHANGE} & each.allowed_grant_types
@@ -89,7 +90,7 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
         derived = {
             client.client_id: [
                 *_delegated_ways(client, registry, allowed, sources),
-                *_exchanged_ways(client, registry, allowed, sources, began[client.client_id]),
+                *_exchanged_ways(client, allowed, rules, sources, began[client.client_id]),
             ]
             for client in exchanging
         }
@@ -104,7 +105,7 @@ class AllowedScopes:
     """The scope values of APIs that clients are allowed, by API; many clients share a list."""
 
     def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+        self.registry = registry
         self._known: dict[frozenset[str], Mapping[str, frozenset[str]]] = {}
 
     def find(self, client: Client) -> Mapping[str, frozenset[str]]:
@@ -112,8 +113,8 @@ class AllowedScopes:
         if client.allowed_scopes not in self._known:
             by_api: dict[str, set[str]] = {}
             for value in sorted(client.allowed_scopes):
-                for resource in self._registry.resources_by_scope.get(value, ()):
-                    if _is_allowed(value, client, self._registry):
+                for resource in self.registry.resources_by_scope.get(value, ()):
+                    if _is_allowed(value, client, self.registry):
                         by_api.setdefault(resource.name, set()).add(value)
             found = {name: frozenset(values) for name, values in sorted(by_api.items())}
             self._known[client.allowed_scopes] = found
@@ -187,22 +188,23 @@ def _delegated_ways(
 
 def _exchanged_ways(
     client: Client,
-    registry: Registry,
     allowed: AllowedScopes,
+    rules_by_client: RulesByClient,
     sources: Sources,
     begun: Collection[Way],
 ) -> Iterator[Way]:
     if TOKEN_EXCHANGE not in client.allowed_grant_types:
         return
     found: dict[tuple[str, str, tuple[str, ...]], set[str]] = {}
-    for case in _cases(registry, client.client_id):
+    rules = rules_by_client.get(client.client_id) or rules_by_client.get(EVERY_CLIENT, [])
+    for case in _cases(rules, client.client_id):
         try:
-            rule = find_rule(registry.token_exchange, case)
+            rule = find_rule(rules, case)
         except OAuthError:
             continue
         given = exchange_sources(client, rule, case, sources, begun)
         if given is not None:
-            for api, value in _exchangeable(client, registry, allowed, rule, case):
+            for api, value in _exchangeable(client, allowed, rule, case):
                 found.setdefault((api, rule.position, given), set()).add(value)
     for (api, position, given), scope in sorted(found.items()):
         yield Way(
@@ -231,14 +233,10 @@ def exchange_sources(
 
 
 def _exchangeable(
-    client: Client,
-    registry: Registry,
-    allowed: AllowedScopes,
-    rule: ExchangeRule,
-    case: ExchangeCase,
+    client: Client, allowed: AllowedScopes, rule: ExchangeRule, case: ExchangeCase
 ) -> Iterator[tuple[str, str]]:
     """Yield each API with each scope value that the rule gives the client."""
-    by_api = allowed.find(client)
+    by_api, registry = allowed.find(client), allowed.registry
     for api in rule.audiences:
         for value in sorted(by_api.get(api, frozenset()) & rule.scopes):
             asked = _request(client, value, api, case)
@@ -268,9 +266,18 @@ def _request(client: Client, value: str, api: str, case: ExchangeCase) -> Exchan
     )
 
 
-def _cases(registry: Registry, client_id: str) -> Iterator[ExchangeCase]:
-    """Yield every case that some rule tells from another one."""
+def _rules_by_client(registry: Registry) -> RulesByClient:
+    """Return the rules for each client that one names, in their order; those for all others by `*`."""
     rules = registry.token_exchange
+    found: dict[str, list[ExchangeRule]] = {name: [] for rule in rules for name in rule.clients}
+    for rule in rules:
+        for name in found if EVERY_CLIENT in rule.clients else rule.clients:
+            found[name].append(rule)
+    return found
+
+
+def _cases(rules: Collection[ExchangeRule], client_id: str) -> Iterator[ExchangeCase]:
+    """Yield every case that some rule tells from another one."""
     types = sorted({name for rule in rules for name in rule.subject_token_types})
     issuers = sorted({name for rule in rules for name in rule.subject_issuers})
     for subject_type, issuer, requested, has_actor in product(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from service.cli.ways.finding import Way
 from service.config.configuration import collector_paused
-from service.config.problem import Finding
 from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
 
@@ -18,6 +17,7 @@ class Places:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._found: dict[str, str] = {}
 
     def way(self, way: Way) -> str:
         """Return file and line of what allows a way."""
@@ -25,9 +25,10 @@ class Places:
 
     def client(self, client_id: str) -> str:
         """Return file and line of the entry of a client."""
-        source, positions = self._read
-        problem = source.problem(Finding(("clients", positions[client_id]), ""))
-        return f"{problem.file}:{problem.line}"
+        if client_id not in self._found:
+            source, positions = self._read
+            self._found[client_id] = source.find_line(("clients", positions[client_id]))
+        return self._found[client_id]
 
     @cached_property
     def _read(self) -> tuple[Source, dict[str, int]]:
