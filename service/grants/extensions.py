@@ -101,9 +101,11 @@ def _find_excess(authorization: Authorization, request: TokenRequest) -> str | N
     if (
         authorization.client_id != request.client.client_id
         or not authorization.scope <= request.scope
-        or (authorization.resources and not set(authorization.resources) <= set(request.resources))
+        or not set(authorization.resources) <= set(request.resources)
     ):
         return "the handler granted more than was asked for"
+    if request.resources and not authorization.resources:  # it would be for all of the scope's
+        return "the handler left out the resources that were asked for"
     return None
 
 

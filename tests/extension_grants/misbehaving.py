@@ -54,6 +54,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
         single_use=None,  # type: ignore[call-arg]
     ),
     "grants another resource": lambda request: _alter(request, resources=("api2",)),
+    "forgets the resource": lambda request: _alter(request, resources=()),
     "grants to another client": lambda request: _alter(request, client_id="web"),
     "claims what is no JSON": lambda request: request.granted_to("818727", claims={"x": object()}),
     "answers what is no JSON": lambda request: request.granted_to("818727", members={"x": {1, 2}}),

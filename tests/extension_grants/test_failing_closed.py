@@ -9,12 +9,13 @@ from service.model.handle import digest
 from tests.driving.service import Answer, RunningService
 from tests.extension_grants.misbehaving import WAYS
 
-pytestmark = pytest.mark.rfc("6749#4.5", "6749#5.2")
+pytestmark = pytest.mark.rfc("6749#4.5", "6749#5.2", "8707#2")
 
 
 async def misbehave(service: RunningService, way: str) -> Answer:
     """Let the handler go this way."""
-    return await service.token("guest", grant_type="urn:example:misbehaving", scope="api1", way=way)
+    form = {"grant_type": "urn:example:misbehaving", "scope": "api1", "resource": "api1"}
+    return await service.token("guest", **form, way=way)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -38,6 +39,7 @@ async def test_a_handler_that_goes_wrong_grants_nothing(service: RunningService,
         ),
         ("begins an authorization and uses a code up", "TypeError in the handler"),
         ("grants another resource", "the handler granted more than was asked for"),
+        ("forgets the resource", "the handler left out the resources that were asked for"),
         ("grants to another client", "the handler granted more than was asked for"),
         ("claims what is no JSON", "the claims or members are not JSON"),
         ("answers what is no JSON", "the claims or members are not JSON"),
