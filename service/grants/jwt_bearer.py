@@ -23,6 +23,7 @@ from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 from service.tokens.permitted import find_actors
+from service.tokens.scope import check_resources, require_scope
 
 MAX_ACTORS = 5
 """The longest chain of parties that act for a user."""
@@ -34,7 +35,7 @@ _TYPES = ASSERTION_TYPES | {id_jag.TYP}
 class JwtBearerGrant:
     """Grants an access token and never a refresh token: the client brings a new assertion (RFC 7521 §4.1)."""
 
-    scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
+    scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_ASSERTION
     takes_authorization_details: ClassVar[bool] = False
     assertions: ForeignAssertions
     registry: LiveRegistry
@@ -55,6 +56,8 @@ class JwtBearerGrant:
     def _find_access(self, assertion: ForeignAssertion, request: TokenRequest) -> Access:
         if assertion.issuer.id_jag:
             return received_id_jag.find_access(assertion, request, self.registry.current)
+        require_scope(request.scope)
+        check_resources(self.registry.current, request.resources, request.scope, ())
         scope = request.scope - {OFFLINE_ACCESS}
         if not scope:
             raise InvalidScope("offline_access is not possible with an assertion")

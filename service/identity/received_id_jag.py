@@ -17,7 +17,7 @@ from service.protocol.id_jag import PROFILE
 from service.protocol.scope import OFFLINE_ACCESS, split_scope
 from service.tokens.authorization_details import check_details, details_for
 from service.tokens.granting import TokenRequest
-from service.tokens.scope import scopes_of
+from service.tokens.scope import check_resources, scopes_of
 
 Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
 """A scope, API resources, and authorization_details."""
@@ -43,6 +43,7 @@ def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Re
     details: tuple[Detail, ...] = ()
     if PARAMETER in claims:
         details = check_details(read_details(claims[PARAMETER]), client, registry)
+    check_resources(registry, request.resources, request.scope, details)
     scope = _find_scope(claims, request, registry)
     if not (scope or details):
         raise InvalidScope("the ID-JAG grants no scope that the client may have")

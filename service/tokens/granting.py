@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class ScopeRule(Enum):
     """The meaning of the `scope` parameter for a grant (RFC 6749 §3.3)."""
 
-    DEFAULTED = "absent means all API scopes of the client"
+    DEFAULTED = "absent means all API scopes of the client, of which there has to be one"
+    OF_ASSERTION = "absent means all API scopes of the client; the assertion may say more, and of `resource` too"
     REQUIRED = "absent is invalid_scope"
     OF_AUTHORIZATION = "the authorization decides; the parameter can only narrow it"
     OF_GRANT = "the grant judges it, and `resource` too"

@@ -51,9 +51,15 @@ def requested_scope(
     resources = params.every("resource")
     if resources:
         scope &= scopes_of(registry, resources)
+    if rule is ScopeRule.DEFAULTED:
+        require_scope(scope)
+    return scope
+
+
+def require_scope(scope: frozenset[str]) -> None:
+    """Raise InvalidScope if a request without scope has none by default either (RFC 6749 §3.3)."""
     if not scope:
         raise InvalidScope("scope is missing, and the client has no API scope by default")
-    return scope
 
 
 def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> None:
@@ -79,13 +85,13 @@ def requested_resources(
 ) -> tuple[str, ...]:
     """Return the API resources asked for; InvalidTarget if one is unknown or understands nothing that is asked for.
 
-    Where the authorization decides, `narrowed_resources` has the second check.
+    Where the authorization or an assertion decides, the second check comes with it.
     """
     asked = params.every("resource")
     if not asked or rule is ScopeRule.OF_GRANT:
         return ()
     resources = tuple(dict.fromkeys(asked))
-    if rule is ScopeRule.OF_AUTHORIZATION:
+    if rule in {ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_ASSERTION}:
         _check_known(registry, resources)
     else:
         check_resources(registry, resources, scope, details)

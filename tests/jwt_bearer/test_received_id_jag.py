@@ -12,6 +12,7 @@ from service.protocol.id_jag import PROFILE, TYP
 from tests.cli.conftest import command
 from tests.cli.test_explain import explained
 from tests.driving.dpop import DpopKey
+from tests.driving.registry import hashed
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.identity_providers.journey import reload
 from tests.jwt_bearer.foreign import BEARER, ISSUER, Partner, partner_entry, presenter_entry
@@ -39,6 +40,8 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     public = presenter_entry("public-courier", "", require_client_secret=False)
     del public["client_secrets"]
     config["clients"].append(public)
+    payer = {"allowed_scopes": ["openid"], "authorization_details_types": ["payment_initiation"]}
+    config["clients"].append(presenter_entry("payer", hashed("payer"), **payer))
     return config
 
 
@@ -194,6 +197,19 @@ async def test_its_details_are_granted_with_its_scope_and_alone(partner: Partner
     assert "scope" not in alone.json
     claims = claims_in(alone["access_token"])
     assert (claims["aud"], claims["authorization_details"]) == ("payments", [PAYMENT])
+
+
+@pytest.mark.rfc("9396#7")
+@pytest.mark.parametrize("form", [{}, {"resource": "payments"}], ids=["", "resource"])
+async def test_its_details_are_enough_for_a_client_without_api_scopes(
+    service: RunningService, form: dict[str, str]
+) -> None:
+    payer = Partner(service, presenter="payer", usual={"client_id": "payer"})
+    answer = await present(payer, form, authorization_details=[PAYMENT])
+    assert (claims_in(answer["access_token"])["aud"], "scope" in answer.json) == ("payments", False)
+    assert (await present(payer, form)).refusal[0] == 400
+    elsewhere = await present(payer, {"resource": "api1"}, authorization_details=[PAYMENT])
+    assert elsewhere.refusal == (400, "invalid_target")
 
 
 @pytest.mark.rfc("9396#5")
