@@ -31,6 +31,10 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
         "anything": {},
         "strong": {"acr": "urn:example:strong", "max_age": 60},
     }
+    config["authentication_contexts"] = [
+        {"acr": "password", "amr": ["pwd"]},
+        {"acr": "urn:example:strong", "amr": ["pwd", "otp"]},
+    ]
     client_in(config, "frontend")["access_token_lifetime"] = "5m"
     client_in(config, "opaque")["allowed_scopes"].append("api1.read")
     return config

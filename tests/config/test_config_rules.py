@@ -109,6 +109,14 @@ IMPOSSIBLE = {
         {"api_resources": [API["api_resources"][0] | {"required_acr": "strong"}]},
         "api_resources[api].required_acr",
     ),
+    "a check for a context that nobody can meet": (
+        {
+            "api_resources": [
+                API["api_resources"][0] | {"checks": {"pay": {"acr": "urn:example:strong"}}}
+            ]
+        },
+        "api_resources[api].checks.pay.acr",
+    ),
     "a check for a scope of no API": (
         {
             "api_resources": [

@@ -24,18 +24,22 @@ def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def required_contexts_exist(file: ConfigurationFile) -> Iterator[Finding]:
-    """A required_acr is one of authentication_contexts; otherwise nobody could meet it."""
+    """A required_acr, and the acr of a check, is one of authentication_contexts; otherwise nobody could meet it."""
     known = [context.acr for context in file.authentication_contexts]
     for location, acr in _find_required_acr(file):
         if acr is not None and acr not in known:
             message = f"{acr} is none of authentication_contexts"
-            yield Finding(location, message, nearest(acr, known))
+            hint = nearest(acr, known) or f"known: {', '.join(known)}; or define it there"
+            yield Finding(location, message, hint)
 
 
 def _find_required_acr(file: ConfigurationFile) -> Iterator[tuple[Location, str | None]]:
     for section in ("clients", "api_scopes", "api_resources"):
         for at, entry in enumerate(getattr(file, section)):
             yield (section, at, "required_acr"), entry.required_acr
+    for at, api in enumerate(file.api_resources):
+        for check, demand in api.checks.items():
+            yield ("api_resources", at, "checks", check, "acr"), demand.acr
 
 
 def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
