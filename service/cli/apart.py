@@ -17,6 +17,7 @@ from traceback import print_exc
 from service.cli.importing import without_unwanted
 from service.config.configuration import Configuration, collector_paused
 from service.config.problem import ConfigError, Problem
+from service.observe.logs import configure_logs
 
 NICENESS = 10
 """Of a process that reads for one that serves already."""
@@ -102,6 +103,7 @@ def _start(file: Path, environ: Mapping[str, str]) -> tuple[Popen[bytes], int]:
 def answer(sending: int, file: str) -> None:
     """Be the process that `read` starts; requests go first."""
     os.nice(NICENESS)
+    configure_logs("warning")  # for what an operator's class logs when it is imported
     _answer(sending, Path(file), os.environ)
 
 

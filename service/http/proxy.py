@@ -51,15 +51,12 @@ class ClientAddress:
 
     def find(self, request: Message) -> str:
         """Return the address of the nearest hop that is not a trusted proxy."""
-        headers = request.headers
-        if "X-Forwarded-For" not in headers and "Forwarded" not in headers:
+        if not _is_forwarded(request):
             return _peer_text(request.remote)
         peer = _address(request.remote or "")
         if peer is None:
             return request.remote or ""
-        if not self._trusts(peer):
-            if not self._has_warned:
-                self._warn(_IGNORED, peer)
+        if not self.is_from_proxy(request):
             return _text(peer)
         callers = {self._first_untrusted(peer, nodes) for nodes in self._nodes(request)}
         if len(callers) > 1 and not self._has_warned:
@@ -67,9 +64,13 @@ class ClientAddress:
         return _text(callers.pop() if len(callers) == 1 else peer)
 
     def is_from_proxy(self, request: Message) -> bool:
-        """Return whether a trusted proxy has sent the request."""
+        """Return whether a trusted proxy has sent the request; warn once of a proxy that is not listed."""
         peer = _address(request.remote or "")
-        return peer is not None and self._trusts(peer)
+        if peer is None or self._trusts(peer):
+            return peer is not None
+        if not self._has_warned and _is_forwarded(request):
+            self._warn(_IGNORED, peer)
+        return False
 
     def _nodes(self, request: Message) -> Iterator[Iterable[str]]:
         """Yield for each header that counts the addresses in it, the nearest hop first.
@@ -99,6 +100,10 @@ class ClientAddress:
     def _warn(self, message: str, peer: Address) -> None:
         self._has_warned = True
         log.warning(message, peer=str(peer))
+
+
+def _is_forwarded(request: Message) -> bool:
+    return "X-Forwarded-For" in request.headers or "Forwarded" in request.headers
 
 
 def _forwarded_nodes(header: str) -> Iterator[str]:

@@ -36,8 +36,8 @@ class SlowLink:
             async with asyncio.TaskGroup() as ways:
                 ways.create_task(self._pass_on(reader, questions, slowly=False))
                 ways.create_task(self._pass_on(answers, writer, slowly=True))
-        except* OSError:
-            pass
+        except* (OSError, asyncio.CancelledError):
+            pass  # at the end of the block; asyncio would print what is cancelled then
         finally:
             writer.close()
             questions.close()

@@ -35,8 +35,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def run(file: Path, command: str) -> subprocess.CompletedProcess[str]:
+    return run_python(file, "-m", "service", *command.format(file=file).split())
+
+
+def run_python(file: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "service", *command.format(file=file).split()],
+        [sys.executable, *arguments],
         env={**os.environ, "PYTHONPATH": f"{file.parent}{os.pathsep}{REPOSITORY}"},
         check=False,
         capture_output=True,
@@ -60,3 +64,11 @@ def test_what_is_logged_before_the_start_is_a_line_of_the_log(file: Path) -> Non
     events = [json.loads(line)["event"] for line in done.stderr.splitlines() if line[0] == "{"]
     assert events == ["logged"]
     assert "--workers: error:" in done.stderr
+
+
+def test_what_is_logged_while_a_reload_reads_is_a_line_of_the_log(file: Path) -> None:
+    reading = "from service.cli.apart import read; read(Path(sys.argv[1]), os.environ)"
+    done = run_python(file, "-c", f"import os, sys; from pathlib import Path; {reading}", str(file))
+    assert (done.returncode, done.stdout) == (0, "")
+    logged, printed = done.stderr.splitlines()
+    assert (json.loads(logged)["event"], printed) == ("logged", "printed")

@@ -39,6 +39,17 @@ async def test_the_header_of_an_untrusted_peer_is_ignored(
         assert (await ask(service, ("Client-Cert", value))).refusal == (401, "invalid_client")
 
 
+async def test_the_operator_learns_that_a_proxy_is_not_listed(
+    start: Start, config: dict[str, Any], shop: Certified, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config["server"]["trusted_proxies"] = ["192.0.2.1"]
+    service = await start(config)
+    headers = shop.headers() | {"X-Forwarded-For": "203.0.113.7"}
+    for _ in range(2):
+        await ask(service, *headers.items())
+    assert "".join(capfd.readouterr()).count("forwarded headers are ignored") == 1
+
+
 @pytest.mark.parametrize("header", ["Client-Cert", "X-SSL-Cert"])
 async def test_only_the_configured_header_is_read(
     start: Start, config: dict[str, Any], shop: Certified, header: str
