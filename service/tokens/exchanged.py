@@ -48,7 +48,7 @@ class ExchangedTokens:
         else:
             key = self.id_tokens.keys.ring.signing_key(client.default_signing_alg)
             token = await key.sign(grant.token.claims, typ=grant.token.typ)
-            lifetime = grant.expires_at - clock()
+            lifetime = grant.expires_at - int(str(grant.token.claims["iat"]))
         scope = format_scope(grant.authorization.scope)
         return {
             "access_token": token,

@@ -206,6 +206,7 @@ class SignedClaims(msgspec.Struct, frozen=True, kw_only=True):
     """A signed token other than an access token, with the claims that the grant has composed."""
 
     claims: Mapping[str, object]
+    """With `iat`."""
     typ: str
 
 

@@ -89,6 +89,15 @@ async def test_a_transaction_token_says_what_the_call_chain_is_about(
     }
 
 
+async def test_it_lasts_as_long_as_the_answer_says_though_a_second_passes(
+    service: RunningService, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.tokens.exchanged.clock", lambda: int(time.time()) + 1)
+    answer = await ask(service, token)
+    claims = claims_in(answer["access_token"])
+    assert claims["exp"] - claims["iat"] == answer["expires_in"]
+
+
 async def test_absent_contexts_are_absent(service: RunningService, token: str) -> None:
     claims = claims_in((await ask(service, token, scope="read"))["access_token"])
     assert not {"tctx", "rctx"} & claims.keys()
