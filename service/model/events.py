@@ -101,7 +101,8 @@ class TokenIssued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     client_id: str
     grant_type: str
     subject: str | None
-    scope: frozenset[str]
+    scope: tuple[str, ...]
+    """Sorted."""
     refreshable: bool
     authorization_details_types: tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from collections import Counter as Times
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Histogram
 
@@ -58,7 +58,7 @@ class Durations:
 
     def note(self, event: Any) -> None:
         """Note a duration."""
-        kind = cast("type[object]", type(event))
+        kind: type[object] = type(event)
         label = self._labels[kind]
         self._waiting[kind, label and getattr(event, label)].append(event.seconds)
 

@@ -162,9 +162,10 @@ class EventLog:
 
 def _line(head: _Head, event: object) -> bytes:
     begun, members = _encode(head), _encode(event)
+    if members[:2] != _HAS_MEMBERS:
+        return begun + b"\n"
     # Two objects made one: this takes half as long as a dictionary of both.
-    rest = b"," + members[1:] if members.startswith(_HAS_MEMBERS) else b"}"
-    return begun[:-1] + rest + b"\n"
+    return b"%b,%b\n" % (begun[:-1], members[1:])
 
 
 def _level_and_name(kind: type[object]) -> tuple[str, str]:

@@ -13,7 +13,7 @@ _LAST_OF_16 = {character: "AQgw"[six_bits >> 4] for six_bits, character in enume
 
 def base64url(content: bytes) -> str:
     # `translate` could drop the padding, but would make a table of all bytes for that each time.
-    return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS).decode()
+    return b2a_base64(content).rstrip(b"=\n").translate(_OF_URLS).decode()
 
 
 def decode_base64url(text: str) -> bytes:

@@ -15,7 +15,7 @@ from service.model.events import Emit
 from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
-from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked
+from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked, ResponseError
 from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
 
@@ -190,9 +190,8 @@ class KeyValue:
         began = monotonic()
         try:
             answers = await line.ask(commands, seconds=seconds)
-            for answer in answers:
-                if isinstance(answer, Exception):
-                    raise answer
+            if ResponseError in map(type, answers):
+                raise next(answer for answer in answers if type(answer) is ResponseError)
             trouble = None
         except TROUBLE as error:
             trouble = type(error).__name__

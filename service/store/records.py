@@ -107,8 +107,9 @@ class Records(Generic[T]):
         return Read(self.key(selector, digest), self.decode)
 
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
-        """Write the record for `ttl` seconds."""
-        return ("SET", self.key(selector, digest), self.encode(record), "EX", max(ttl, 1))
+        """Write the record for `ttl` seconds, at least one."""
+        seconds = ttl if ttl > 0 else 1  # `max` takes ten times as long
+        return ("SET", self.key(selector, digest), self.encode(record), "EX", seconds)
 
     def put_lasting(self, record: T, selector: str, digest: str = "") -> Command:
         """Write the record, which stays until it is dropped."""

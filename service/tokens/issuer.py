@@ -115,7 +115,7 @@ class TokenIssuer:
                 client_id=request.client.client_id,
                 grant_type=request.grant_type,
                 subject=grant.authorization.subject,
-                scope=grant.authorization.scope,
+                scope=tuple(sorted(grant.authorization.scope)),
                 refreshable=grant.token == "refresh_token",
             )
         )

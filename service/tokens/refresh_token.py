@@ -192,7 +192,7 @@ def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, *, now: in
         refresh_token=token.record if is_repeatable else None,
     )
     ttl = token.record.ends_at - now
-    if is_of_family(token.handle, token.authorization):
+    if token.authorization.family_key is not None:  # the token itself shows that it was used
         ttl = min(interval + SPENT_FOR, ttl)
     return SingleUse(
         swap=stores.refresh_tokens.swap(

@@ -153,9 +153,8 @@ _Wanted = tuple[frozenset[str], tuple[str, ...], frozenset[str]]
 class Target(msgspec.Struct, frozen=True):
     """The APIs that an access token is for, and the scope values that they understand."""
 
-    scope: frozenset[str]
-    audience: tuple[str, ...]
-    """Names or URLs of API resources, sorted; empty where the token is for this service alone."""
+    scope: tuple[str, ...]
+    """Sorted."""
     signing_algorithm: str | None
     """The one that all these resources ask for, if they agree on one."""
     user_claims: tuple[str, ...]
@@ -262,8 +261,7 @@ def _find_target(
     algorithms = {apis[name].access_token_signing_algorithm for name in audience}
     sorted_audience = tuple(sorted(audience))
     return Target(
-        scope,
-        sorted_audience,
+        tuple(sorted(scope)),
         algorithms.pop() if len(algorithms) == 1 else None,
         tuple(sorted(api_claims(registry, scope, audience))),
         tuple(sorted(api_claims(registry, scope, audience | nameable))),

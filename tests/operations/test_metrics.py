@@ -160,7 +160,7 @@ async def test_event_without_a_counter_is_ignored(service: RunningService) -> No
             client_id="web",
             grant_type="password",
             subject="1",
-            scope=frozenset(),
+            scope=(),
             refreshable=False,
         )
     )
