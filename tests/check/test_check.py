@@ -281,6 +281,16 @@ async def test_however_a_request_is_sent_the_answer_is_one_that_proxies_know(
 
 
 @pytest.mark.usefixtures("one_store")
+async def test_what_cannot_be_read_is_refused_before_the_check(service: RunningService) -> None:
+    port = urlsplit(service.issuer).port
+    for sent in (
+        b"BREW /connect/check/api1 HTTP/1.1",
+        b"GET /connect/check/api1 HTTP/1.1\r\nbroken",
+    ):
+        assert (await exchange(port, sent + b"\r\nHost: x\r\n\r\n")).split()[1] == b"400"
+
+
+@pytest.mark.usefixtures("one_store")
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_a_named_check_takes_a_path_of_any_length(
     service: RunningService, token: str, method: str
