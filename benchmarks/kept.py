@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 
 from benchmarks.works import HOUR, VERIFIER, authorization_of
 from service.clock import clock

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from aiohttp import web
 
 from service.config.configuration import Configuration
@@ -59,8 +59,7 @@ if TYPE_CHECKING:
     from service.observe.spans import Spans
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Service(msgspec.Struct, frozen=True, kw_only=True):
     """The app, and the parts that the process around it needs."""
 
     app: web.Application

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from service.model.client import Client
 from service.model.registry import Registry
@@ -14,8 +15,7 @@ from service.tokens.authorization_details import resources_of
 from service.tokens.scope import required_contexts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedAcr:
+class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
     """The authentication contexts asked for, the best one first; empty if any will do."""
 
     values: tuple[str, ...]

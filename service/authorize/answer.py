@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 from service.authorize.interaction import Interaction
@@ -26,8 +26,7 @@ from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import begin, make_room
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answering:
+class Answering(msgspec.Struct, frozen=True, kw_only=True):
     """Begins an authorization and issues what the response type names."""
 
     access_tokens: AccessTokens

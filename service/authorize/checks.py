@@ -7,7 +7,9 @@ Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from service.authorize.device import place_in
 from service.authorize.parameters import (
@@ -158,8 +160,7 @@ def checks_on(endpoint: EndpointKind) -> Iterator[Check]:
     return (check for check, endpoints in CHECKS.items() if endpoint in endpoints)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestReader:
+class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
     """Runs an endpoint's column of the table."""
 
     issuer: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import orjson
 
 from service.authorize.interaction import Interaction, Step
@@ -34,8 +33,7 @@ def place_in(params: Params) -> PolledPlace | None:
     return PolledPlace(selector, name) if name else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceRequests:
+class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
     """Finds the requests of devices by their user codes, and decides them."""
 
     user_codes: UserCodes

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
@@ -34,13 +36,12 @@ from service.protocol.redirect_uri import Delivery
 from service.tokens.claims import claims_of_scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visitor:
+class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """The browser by its own cookie, and the live session if there is one."""
 
     browser: str
     session: Session | None = None
-    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     browser_state: str = SIGNED_OUT
     """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
     new_cookie: str | None = None
@@ -57,8 +58,7 @@ class Visitor:
         return SignIn.of_session(self.session) if self.session else None
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(msgspec.Struct, frozen=True):
     """The page that the user has to see next, about the request with this id."""
 
     path: str
@@ -68,8 +68,7 @@ class NextStep:
 Outcome = NextStep | Delivery
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizeFlow:
+class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     """Takes a request from step to step; every step comes back here."""
 
     reader: RequestReader

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from service.authorize.request import AuthorizeRequest
 from service.clock import clock
@@ -15,8 +16,7 @@ from service.protocol.errors import LoginRequired, OAuthError
 from service.tokens.permitted import may_use
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interaction:
+class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     """The request, the session, and what the user has answered or allowed before."""
 
     request: AuthorizeRequest
@@ -30,11 +30,13 @@ class Interaction:
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
-    factors: Factors = field(default_factory=Factors)
+    factors: Factors = msgspec.field(default_factory=Factors)
     """The second factors of the session's user; not read where they decide nothing."""
-    offered_factors: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    offered_factors: Mapping[str, frozenset[str]] = msgspec.field(
+        default_factory=dict[str, frozenset[str]]
+    )
     """The methods among them that the user can use now, with the `amr` that each can add."""
-    enrollable: Mapping[str, Sequence[frozenset[str]]] = field(
+    enrollable: Mapping[str, Sequence[frozenset[str]]] = msgspec.field(
         default_factory=dict[str, Sequence[frozenset[str]]]
     )
     """The methods that anybody can enrol, with the sets of `amr` of which a new factor adds one."""
@@ -111,8 +113,7 @@ class Interaction:
         return max_age is not None and clock() - session.auth_time >= max_age
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnfinishedSignIn:
+class UnfinishedSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """A sign-in that has just been made, before it is known whether it can begin a session."""
 
     sign_in: SignIn
@@ -127,8 +128,7 @@ def _never(*_: object) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(msgspec.Struct, frozen=True, kw_only=True):
     """A question to the user; it knows neither the other steps nor their order."""
 
     path: str

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hmac
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 import msgspec
 from cryptography.fernet import InvalidToken
+from msgspec.structs import replace
 
 from service.keys.sealing import cipher_from_id
 from service.model.client import MARK_LENGTH, client_mark
@@ -47,8 +47,7 @@ def read_pushed_id(params: Params) -> str | None:
     return uri.removeprefix(PUSHED) if uri.startswith(PUSHED) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParkedRequest:
+class ParkedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that waits for its user; it is validated anew when it goes on."""
 
     id: str
@@ -60,14 +59,13 @@ class ParkedRequest:
         return self.record.answers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt to answer a parked request; of all attempts, at whatever replica, the first one wins."""
 
     stores: Stores
     place: str
     """The key under which the request is parked."""
-    attempt: str = field(default_factory=new_selector)
+    attempt: str = msgspec.field(default_factory=new_selector)
 
     @property
     def write(self) -> Command:
@@ -88,8 +86,7 @@ class Claim:
         await self.check(written)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parking:
+class Parking(msgspec.Struct, frozen=True, kw_only=True):
     """Keeps requests in the store, each for the browser that began it."""
 
     stores: Stores

@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import RESPONSE_MODES
@@ -32,8 +34,7 @@ _FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
 """The mode by which an error is sent where the one that was asked for cannot carry tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyTo:
+class ReplyTo(msgspec.Struct, frozen=True, kw_only=True):
     """The client and the redirect URI that it registered, with what every answer carries."""
 
     issuer: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
 from service.authorize.response_modes import RESPONSE_MODES
@@ -39,8 +40,7 @@ _IDP, _TENANT = "idp:", "tenant:"
 """Prefixes of acr_values that name no class of authentication."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedClaims:
+class AskedClaims(msgspec.Struct, frozen=True, kw_only=True):
     """Claims about the user, as far as the client may ask for them."""
 
     request: ClaimsRequest | None = None
@@ -51,8 +51,7 @@ class AskedClaims:
     """Whether any at all are asked for there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizeRequest:
+class AuthorizeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A client's request, each parameter understood; `checks` has the rules that tie them together."""
 
     client: Client

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import cast
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
 from service.authorize.parameters import (
     AUTHORIZE,
@@ -46,8 +47,7 @@ _REQUIRED_BY_CIBA = ("iss", "aud", "exp", "iat", "nbf", "jti")
 Claims = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """An authorization request that has just come in."""
 
     endpoint: EndpointKind
@@ -59,8 +59,7 @@ class Arrival:
     """What is wrong with its request object."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestObjects:
+class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
     """Makes plain parameters of a request and its request object."""
 
     issuer: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clients.keys import ClientKeys, Recipient
 from service.clock import clock
@@ -15,8 +16,7 @@ LIFETIME = 10 * 60
 """Seconds; JARM §2.1 recommends no more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseJwts:
+class ResponseJwts(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the responses of one client, by keys that are found before anything is granted."""
 
     client_id: str

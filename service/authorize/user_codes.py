@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clock import clock
 from service.model.handle import digest
@@ -41,8 +42,7 @@ def parse_user_code(text: str) -> str | None:
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserCodes:
+class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
     """Counts every attempt before it looks, so that a burst cannot outrun the counters; right codes are taken off again."""
 
     stores: Stores

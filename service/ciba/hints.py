@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, cast
 
+import msgspec
 import structlog
 
 from service.clients.keys import ClientKeys
@@ -53,8 +53,7 @@ class HintedUser(NamedTuple):
     """The token that named the user, if one did; it counts once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hints:
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
     """Finds users of this service itself; one who only ever signs in at a provider is unknown here."""
 
     id_tokens: IdTokens
@@ -133,8 +132,7 @@ class Hints:
             raise JwtRefused("aud is not this service")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserCodes:
+class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
     """Compares a code with the user's own; guesses are limited as those of passwords are, per client instead of address."""
 
     passwords: Passwords

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import msgspec
@@ -43,8 +42,7 @@ class Refused(Exception):
     """The receiver does not take the message, now or later; the text is for the log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Messages:
+class Messages(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the attempts of CIBA's outbox; a 4xx is final, as is a redirect, which is never followed."""
 
     issuer: str

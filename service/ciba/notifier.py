@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import cast
 
+import msgspec
 import structlog
 
 from service.ciba.messages import Messages
@@ -23,8 +23,7 @@ TIMEOUT = 10
 _LOCATION = ("ciba", "notifier")
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinNotifier:
+class BuiltinNotifier(msgspec.Struct, frozen=True):
     """Queues a note to the webhook, if there is one; the page lists every request anyway."""
 
     messages: Messages
@@ -41,8 +40,7 @@ def open_notifier(name: str, messages: Messages) -> Notifier:
     return cast("Notifier", plugins.make_plugin(name, _LOCATION, plugins.require_notifier))
 
 
-@dataclass(frozen=True, slots=True)
-class SafeNotifier:
+class SafeNotifier(msgspec.Struct, frozen=True):
     notifier: Notifier
     emit: Emit
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+import msgspec
+
 from service.authorize.checks import RequestReader
 from service.authorize.parameters import CIBA
 from service.authorize.request import AuthorizeRequest
@@ -45,8 +47,7 @@ class CibaRequest:
     """What a ping shows to the client; None for a client that only polls."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CibaReader:
+class CibaReader(msgspec.Struct, frozen=True, kw_only=True):
     reader: RequestReader
     hints: Hints
     user_codes: UserCodes

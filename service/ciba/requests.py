@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -53,8 +52,7 @@ class PendingRequest(msgspec.Struct, frozen=True):
         return AskedAcr(values=self.shown.acr_values, required=required)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CibaRequests:
+class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
     polling: Polling
     messages: Messages
     hints: Hints

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from service.catalogue import builtin_catalogue
 from service.cli.settings import FILE, load_settings, redirect_prints_of_plugins, store_option

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from dataclasses import asdict, dataclass
 from textwrap import indent
 from urllib.parse import urlencode, urlsplit
 
 import jinja2
+import msgspec
 import yaml
+from msgspec.structs import asdict
 
 from service.cli.credentials import hash_of
 from service.protocol.pkce import s256
@@ -54,8 +55,7 @@ def has_snippet(kind: str, framework: str) -> bool:
     return f"{kind}-{framework}.txt" in _SNIPPETS.list_templates()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A client or an API that an operator wants."""
 
     kind: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import click
+import msgspec
 
 from service.cli.settings import pass_settings
 from service.identity.users import Directory
@@ -18,8 +18,7 @@ from service.parts.shared import Shared
 from service.parts.users import UserRecords
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Person(msgspec.Struct, frozen=True, kw_only=True):
     """The one person that --subject or --username names."""
 
     subject: str | None

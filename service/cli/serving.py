@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from errno import EADDRINUSE
 from functools import partial
 from socket import AF_INET, AF_INET6, create_server, socket
 from urllib.parse import urlsplit
 
 import click
+import msgspec
 import structlog
 import uvloop
 
@@ -65,8 +66,7 @@ def _warn(configuration: Configuration) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """A service that is about to be served."""
 
     configuration: Configuration
@@ -83,7 +83,7 @@ class Serving:
         process, so with traces each worker builds its own service.
         """
         made = self.make()
-        return self if wanted_exporters(self.environ) else replace(self, made=made)
+        return self if wanted_exporters(self.environ) else msgspec.structs.replace(self, made=made)
 
     def make(self) -> tuple[Service, tuple[ServerTls, ...]]:
         """Build everything; show what cannot be built as a problem of the configuration."""
@@ -114,7 +114,7 @@ class Serving:
         try:
             read = self.read()
             configuration = replace(self.configuration, registry=read.registry, files=read.files)
-            return replace(self, configuration=configuration).before_forks()
+            return msgspec.structs.replace(self, configuration=configuration).before_forks()
         except (ConfigError, click.ClickException):
             return self  # the reload itself reports what is wrong
 

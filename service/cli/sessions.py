@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
@@ -24,8 +24,7 @@ T = TypeVar("T")
 _GRANT_COLUMNS = attrgetter("id", "client_id", "subject", "session_id", "created_at")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Selects the records that fit all options that are given."""
 
     subject: str | None

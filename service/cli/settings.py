@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
-from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from service.model.catalogue import Credential
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from service.model.registry import LiveRegistry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodParts:
+class MethodParts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the service that methods use, and which methods to leave out."""
 
     assertions: ClientAssertions

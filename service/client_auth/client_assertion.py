@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from secrets import token_urlsafe
 from typing import ClassVar
 
+import msgspec
 import structlog
 
 from service.clients.keys import ClientKeys
@@ -34,8 +34,7 @@ _TYP = frozenset({UNNAMED, "jwt", "client-authentication+jwt"})
 _READS = frozenset({"client_assertion", "client_assertion_type"})
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSecretJwt:
+class ClientSecretJwt(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = tuple(jose.MAC_ALGORITHMS)
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
@@ -47,8 +46,7 @@ class ClientSecretJwt:
         return await self.assertions.prove(evidence, client, algorithms=self.algorithms)
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateKeyJwt:
+class PrivateKeyJwt(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
@@ -60,8 +58,7 @@ class PrivateKeyJwt:
         return await self.assertions.prove(evidence, client, algorithms=self.algorithms)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientAssertions:
+class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
     token_endpoint: str
     """Its path; an assertion may be addressed to it wherever it is sent."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.model.client import Client, verifies_any
 from service.model.credentials import Evidence, RequestCredentials
 from service.protocol.http_headers import parse_basic_auth
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSecretBasic:
+class ClientSecretBasic(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset({"Authorization"})
 
@@ -27,8 +27,7 @@ class ClientSecretBasic:
         return verifies_any(secrets, evidence.proof, now=evidence.request.now)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSecretPost:
+class ClientSecretPost(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset({"client_secret"})
 
@@ -43,8 +42,7 @@ class ClientSecretPost:
         return verifies_any(secrets, evidence.proof, now=evidence.request.now)
 
 
-@dataclass(frozen=True, slots=True)
-class NoAuthentication:
+class NoAuthentication(msgspec.Struct, frozen=True):
     """A public client sends its client_id and proves nothing (RFC 6749 §2.1, RFC 7591 §2)."""
 
     algorithms: ClassVar[tuple[str, ...]] = ()

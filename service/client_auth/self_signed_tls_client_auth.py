@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.clients.published_keys import PublishedKeys
 from service.keys.certificates import is_valid_at, key_digest
@@ -13,8 +14,7 @@ from service.model.client import Client
 from service.model.credentials import ClientCertificate, Evidence, RequestCredentials
 
 
-@dataclass(frozen=True, slots=True)
-class SelfSignedTlsClientAuth:
+class SelfSignedTlsClientAuth(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset()
     published: PublishedKeys

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 import structlog
 
 from service.keys.certificates import is_chained
@@ -16,8 +16,7 @@ from service.model.registry import LiveRegistry
 log = structlog.stdlib.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class TlsClientAuth:
+class TlsClientAuth(msgspec.Struct, frozen=True):
     """The service verifies the chain itself: a proxy that lets self-signed certificates through vouches for none."""
 
     algorithms: ClassVar[tuple[str, ...]] = ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, cast
 
+import msgspec
 import structlog
 
 from service.clients.workload_keys import WorkloadKeys
@@ -41,8 +41,7 @@ class Presented(NamedTuple):
     workload: Workload | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadAssertions:
+class WorkloadAssertions(msgspec.Struct, frozen=True, kw_only=True):
     """Accepts a token again and again until it expires: platforms give it to a workload for several requests."""
 
     issuer: str
@@ -90,8 +89,7 @@ class WorkloadAssertions:
             raise jose.JwtRefused("aud has other values, too")
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadMethod:
+class WorkloadMethod(msgspec.Struct, frozen=True):
     """Takes an assertion whose issuer is a platform; the others are the clients' own."""
 
     algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS

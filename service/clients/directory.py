@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from service.caching import BoundedCache
@@ -29,15 +30,14 @@ CACHED_MADE = 5000
 """Clients of workloads; an introspection of each token needs its client."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredClients:
+class RegisteredClients(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the record each time, so that a deleted client is unknown at once on every replica."""
 
     stores: Stores
     policy: RegistrationPolicy
     seal: Seal
-    _built: BoundedCache[bytes, Client] = field(
-        default_factory=lambda: BoundedCache[bytes, Client](CACHED_CLIENTS), init=False
+    _built: BoundedCache[bytes, Client] = msgspec.field(
+        default_factory=lambda: BoundedCache[bytes, Client](CACHED_CLIENTS)
     )
     """By the hash of the record."""
 
@@ -69,8 +69,7 @@ class RegisteredClients:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clients:
+class Clients(msgspec.Struct, frozen=True, kw_only=True):
     """Looks into config.yaml first, which costs no request to the store; nobody is a template."""
 
     registry: LiveRegistry
@@ -78,8 +77,8 @@ class Clients:
     """None if registration is off: then clients that registered before are unknown, too."""
     documents: ClientDocuments | None
     """None unless URLs can be client_ids."""
-    _made: BoundedCache[tuple[str, str], Client] = field(
-        default_factory=lambda: BoundedCache[tuple[str, str], Client](CACHED_MADE), init=False
+    _made: BoundedCache[tuple[str, str], Client] = msgspec.field(
+        default_factory=lambda: BoundedCache[tuple[str, str], Client](CACHED_MADE)
     )
     """By the registry's generation and the client_id."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
@@ -52,8 +51,7 @@ _MAX_AGE = re.compile(r'max-age="?(\d{1,9})', re.IGNORECASE)
 _UNCACHED = re.compile(r"no-store|no-cache", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientDocuments:
+class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
     """Keeps the clients of this process for a while, and never an error."""
 
     http: HttpClient
@@ -64,15 +62,11 @@ class ClientDocuments:
     per_host: RateLimit
     lifetime: int
     emit: Emit
-    _clients: BoundedCache[str, Client] = field(
-        default_factory=lambda: BoundedCache[str, Client](CACHED_CLIENTS), init=False
+    _clients: BoundedCache[str, Client] = msgspec.field(
+        default_factory=lambda: BoundedCache[str, Client](CACHED_CLIENTS)
     )
-    _fetches: SingleFlight[str, Client] = field(
-        default_factory=SingleFlight[str, Client], init=False
-    )
-    _places: asyncio.Semaphore = field(
-        default_factory=lambda: asyncio.Semaphore(AT_ONCE), init=False
-    )
+    _fetches: SingleFlight[str, Client] = msgspec.field(default_factory=SingleFlight[str, Client])
+    _places: asyncio.Semaphore = msgspec.field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     def find_permissions(self, client_id: str) -> Permissions | None:
         """Return what the operator allows such a client; None if the id is not a URL of an allowed host.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -28,8 +28,7 @@ class _Metadata(msgspec.Struct, frozen=True):
     jwks_uri: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     jwks_uri: str | None
     """None if the metadata could not be read."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clients.published_keys import PublishedKeys
 from service.clock import clock
@@ -17,8 +18,7 @@ from service.model.registry import KeyOwner, LiveRegistry
 from service.protocol.errors import UnauthorizedClient
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     """A client's or API's key, with the algorithm for the content that is encrypted to it."""
 
     key: Key
@@ -32,8 +32,7 @@ class Recipient:
             raise UnauthorizedClient(f"the client's key does not fit {self.key.alg}") from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientKeys:
+class ClientKeys(msgspec.Struct, frozen=True, kw_only=True):
     """A secret is a key only if the registration has its value."""
 
     ring: KeyRing
@@ -106,8 +105,7 @@ class ClientKeys:
                 yield Key.from_secret(secret.value, alg)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientAlgorithms:
+class ClientAlgorithms(msgspec.Struct, frozen=True, kw_only=True):
     ring: KeyRing
     registry: LiveRegistry
     registration: bool

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from service.model.client import RegisteredClient
 from service.model.handle import digest
@@ -16,8 +17,7 @@ FOREVER = 253402300799
 """The end of the year 9999, as the expiry of a client without a lifetime."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredOrigins:
+class RegisteredOrigins(msgspec.Struct, frozen=True, kw_only=True):
     """The origins whose scripts may call the service: one index each, which expires with its last client (Fetch Standard §3.2)."""
 
     stores: Stores

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
 
+import msgspec
 import orjson
 import structlog
 
@@ -45,8 +45,7 @@ _Place = tuple[HttpClient, str]
 """The client and the URI: keys that were read by an unrestricted client are not shown to guarded ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientHttp:
+class ClientHttp(msgspec.Struct, frozen=True, kw_only=True):
     """The HTTP clients for the URLs of clients and APIs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
 
     free: HttpClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -64,8 +64,7 @@ class WorkloadKeys:
         return IssuerKeys(published=published, http=http)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpWithToken:
+class HttpWithToken(msgspec.Struct, frozen=True):
     """Sends the token in a file along with each request; the platform writes a new one before it expires."""
 
     http: HttpClient

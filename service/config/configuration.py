@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from service.config.problem import Finding, Location, Problem
 from service.config.reading.files import FilesRead

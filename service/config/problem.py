@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from service.config.reading.files import FilesRead
 
@@ -14,8 +16,7 @@ Location = tuple[str | int, ...]
 """The keys and list positions that lead from the top of the file to a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """The result of a check of the value at a location."""
 
     location: Location
@@ -37,8 +38,7 @@ def warning(location: Location, message: str, hint: str | None = None) -> Findin
     return Finding(location, message, hint, "warning")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """A finding with the file, line and column that a person has to look at."""
 
     file: str

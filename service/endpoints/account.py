@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from aiohttp import web
 
 from service.identity.access import ClientAccess, GrantedAccess
@@ -22,8 +22,7 @@ from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountEndpoint:
+class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInPages
     logout: UserLogout
     access: GrantedAccess

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.ciba.requests import CibaRequests, PendingRequest
@@ -25,8 +25,7 @@ from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequir
 from service.tokens.permitted import may_use
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountRequestsEndpoint:
+class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInPages
     requests: CibaRequests
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
@@ -29,16 +29,14 @@ from service.protocol.errors import AccessDenied
 PATH = ADD_FACTOR
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Enrolment:
+class _Enrolment(msgspec.Struct, frozen=True, kw_only=True):
     """A user with permission to add a factor."""
 
     sign_in: SignIn
     methods: Mapping[str, EnrolmentMethod]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddFactorEndpoint:
+class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Answers users who have just signed in, however they came here; while signing in only for their first factor."""
 
     sign_in: SignInPages

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 from aiohttp import web
 
@@ -33,8 +33,7 @@ DISPLAYS = ["page", "popup", "touch"]
 """The same pages fit a window, a small one and a phone (OIDC Core §3.1.2.1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizeEndpoint:
+class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Errors are shown on a page until the redirect URI is verified, and then sent to the client."""
 
     sign_in: SignInPages

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.ciba.notifier import SafeNotifier
 from service.ciba.request import CibaReader, CibaRequest
@@ -23,8 +24,7 @@ from service.pages.own_pages import REQUESTS
 PATH = "/connect/ciba"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackchannelAuthenticationEndpoint:
+class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     from_clients: ClientRequests
     reader: CibaReader
     requests: CibaRequests

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple, cast
 from urllib.parse import quote, unquote
 
+import msgspec
 import structlog
 
 from service.client_auth.authentication import ClientAuthentication
@@ -67,8 +67,7 @@ class _Asked(NamedTuple):
     """The original path, if it came behind the name of a check."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckEndpoint:
+class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Believes what a trusted proxy, or one with the API's own credentials, says of a request; fails closed."""
 
     client_auth: ClientAuthentication

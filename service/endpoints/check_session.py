@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from string import Template
 from typing import Self
 
+import msgspec
 from aiohttp import web
 
 from service.pages.folders import BUILT_IN
@@ -16,8 +16,7 @@ PATH = "/connect/checksession"
 MAX_AGE = 3600
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckSessionEndpoint:
+class CheckSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Any page may frame it; its script reads one cookie, which holds no secret."""
 
     script: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.flow import Visitor
@@ -23,8 +24,7 @@ from service.protocol.scope import OPENID
 PATH = CONSENT.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsentEndpoint:
+class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Shows each scope value, each claim that was requested individually, and all authorization_details."""
 
     sign_in: SignInPages
@@ -89,7 +89,7 @@ class ConsentEndpoint:
                 allowed=allowed,
                 unverified_client_host=waiting.reply_to.unverified_client_host,
             )
-        answers = replace(
+        answers = msgspec.structs.replace(
             waiting.parked.answers, consented_scope=allowed.scope, consented_claims=allowed.claims
         )
         # Of several posts of one form only the first comes back from here, and is an event.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import msgspec
 import orjson
 from aiohttp import encode_basic_auth, web
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -43,8 +43,7 @@ LONGEST = 60
 TOKEN, INTROSPECTION, REVOCATION = "/connect/token", "/connect/introspect", "/connect/revocation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class Story(msgspec.Struct, frozen=True, kw_only=True):
     """Sends requests as programs would, one after the other, and keeps their answers."""
 
     issuer: str
@@ -52,7 +51,7 @@ class Story:
     secrets: Mapping[str, str]
     """Those that may be shown, by the name of their client or API."""
     send: Callable[[WholeRequest], Awaitable[Answer]]
-    steps: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    steps: list[Mapping[str, Any]] = msgspec.field(default_factory=list[Mapping[str, Any]])
     """Each request and its answer, with header and claims of the JWTs in it, by their member."""
 
     async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
@@ -110,14 +109,13 @@ class Story:
         return next((name for name in apis if name in self.secrets), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemonstrationEndpoint:
+class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Sends requests as users and clients whose secrets it guesses."""
 
     sign_in: SignInPages
     passwords: Passwords
-    _guessed: dict[tuple[str, str | None], bool] = field(
-        default_factory=dict[tuple[str, str | None], bool], init=False
+    _guessed: dict[tuple[str, str | None], bool] = msgspec.field(
+        default_factory=dict[tuple[str, str | None], bool]
     )
     """Whether a name is the password of a hash; tried once, because anybody can open the page."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.device import CONFIRM, PATH, USER_CODE, place_in
@@ -17,8 +17,7 @@ from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import InvalidRequest, UnmetAuthenticationRequirements
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceEndpoint:
+class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Asks for the code; a link with the code (§3.3.1) leads to the same question at the end."""
 
     sign_in: SignInPages

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.authorize.checks import RequestReader
 from service.authorize.device import PATH as VERIFICATION_PATH
@@ -41,8 +42,7 @@ ATTEMPTS = 5
 """User codes to try: one in ten thousand millions is taken already, even where many devices wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceAuthorizationEndpoint:
+class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the checks that the authorize endpoint makes, and returns a code for the device and one for its user."""
 
     issuer: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import msgspec
 import orjson
 
 from service.clients.keys import ClientAlgorithms
@@ -39,8 +39,7 @@ _ALIASED = (
 _FIELDS = document_fields(max_age=MAX_AGE)
 
 
-@dataclass(slots=True, kw_only=True)
-class DiscoveryEndpoint:
+class DiscoveryEndpoint(msgspec.Struct, kw_only=True):
     """Keeps the document as bytes until the registry or the keys change."""
 
     issuer: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 from aiohttp import web
 
@@ -27,8 +27,7 @@ PATH = "/connect/endsession"
 CONFIRM = "/account/logout"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndSessionEndpoint:
+class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Ends a session at once if one of its clients proves that it asks; otherwise asks the user."""
 
     sign_in: SignInPages

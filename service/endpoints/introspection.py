@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.client_auth.authentication import ClientAuthentication
 from service.clients.keys import ClientAlgorithms, ClientKeys
@@ -46,8 +47,7 @@ INACTIVE: Mapping[str, object] = {"active": False}
 """The answer also for an active token that is not for the caller (RFC 7662 §2.2)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntrospectionEndpoint:
+class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Tells API resources and scopes about tokens for them, and clients about their own."""
 
     client_auth: ClientAuthentication

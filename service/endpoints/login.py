@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 
+import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.clock import clock
@@ -30,8 +31,7 @@ from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoginEndpoint:
+class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Offers every way to sign in that the client accepts; without a client it leads to the user's account."""
 
     sign_in: SignInPages

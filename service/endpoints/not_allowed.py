@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.steps import LOGIN, NOT_ALLOWED
@@ -14,8 +14,7 @@ from service.protocol.errors import AccessDenied
 PATH = NOT_ALLOWED.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotAllowedEndpoint:
+class NotAllowedEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInPages
 
     def routes(self) -> Iterable[web.RouteDef]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
@@ -20,8 +20,7 @@ PROBE_SECONDS = 0.25
 """Until the store has to answer; load balancers allow a second for all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationsEndpoint:
+class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A restart mends neither the store nor the keys, so liveness never depends on them."""
 
     render_metrics: Callable[[], bytes]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+import msgspec
 import orjson
 
 from service.http.endpoint import (
@@ -26,8 +26,7 @@ from service.protocol.protected_resource import PATH
 _FIELDS = document_fields(max_age=300)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtectedResourceEndpoint:
+class ProtectedResourceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Describes each API resource that has a URL, from the registry in force."""
 
     issuer: str

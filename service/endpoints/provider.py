@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.http.endpoint import Answer, Route, document_fields, empty_answer
@@ -21,8 +21,7 @@ KEYS = "/connect/idp/{name}/jwks"
 _DOCUMENT = document_fields(max_age=300)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderEndpoint:
+class ProviderEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     registry: LiveRegistry
     credentials: OwnCredentials
     logout: ProviderLogout

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from http import HTTPStatus
+
+import msgspec
+from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import CERTIFICATE, PAR
@@ -18,8 +20,7 @@ from service.protocol.params import Params
 PATH = "/connect/par"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushedRequestEndpoint:
+class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Checks all that the authorize endpoint checks before it asks a user (RFC 9126 §2.1)."""
 
     from_clients: ClientRequests

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.http.endpoint import see_other
@@ -13,8 +13,7 @@ HOME = "/"
 CHANGE_PASSWORD = "/.well-known/change-password"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedirectEndpoint:
+class RedirectEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     location: str | None
     """None for no such path."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.client_auth.authentication import ClientAuthentication
 from service.http.credentials import CredentialReader
@@ -18,8 +19,7 @@ from service.tokens.liveness import Revocation
 PATH = "/connect/revocation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevocationEndpoint:
+class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Answers the same for a token that is unknown or another client's (RFC 7009 §2.2)."""
 
     client_auth: ClientAuthentication

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
@@ -29,8 +29,7 @@ from service.protocol.errors import AccessDenied
 PATH = SECOND_FACTOR.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondFactorEndpoint:
+class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """One page for all methods; it answers only while this step is the next one."""
 
     sign_in: SignInPages

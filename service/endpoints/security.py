@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.identity.factors.enrolment import FactorChanges, read_name
@@ -19,8 +19,7 @@ from service.protocol.errors import InvalidRequest
 PATH = SECURITY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityEndpoint:
+class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Changes need a login of the last minutes; a change that comes too late leads to the login, and is made by another click."""
 
     sign_in: SignInPages

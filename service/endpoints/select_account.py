@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from service.authorize.steps import LOGIN, SELECT_ACCOUNT
 from service.pages.sign_in_pages import SignInPages
@@ -14,8 +15,7 @@ from service.protocol.errors import AccessDenied
 PATH = SELECT_ACCOUNT.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectAccountEndpoint:
+class SelectAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInPages
 
     def routes(self) -> Iterable[web.RouteDef]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from service.client_auth.authentication import ClientAuthentication
 from service.grants import Grants
@@ -42,8 +43,7 @@ from service.tokens.scope import requested_resources, requested_scope
 PATH = "/connect/token"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenEndpoint:
+class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the checks that all grants share, in the contract's order."""
 
     client_auth: ClientAuthentication

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 from service.clients.keys import ClientAlgorithms, ClientKeys
@@ -34,8 +34,7 @@ PATH = "/connect/userinfo"
 _JWT = jwt_fields("application/jwt")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserinfoEndpoint:
+class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the claims of the granted identity resources, and always `sub` (OIDC Core §5.3.2)."""
 
     guard: TokenGuard

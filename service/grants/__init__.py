@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from service.model.polling import CIBA, DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from service.tokens.polling import Polling
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantParts:
+class GrantParts(msgspec.Struct, frozen=True, kw_only=True):
     services: GrantServices
     sign_in: LocalSignIn
     second_factors: SecondFactors

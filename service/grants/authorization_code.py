@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.model.authorization import Authorization, AuthorizationCode, Spent, new_attempt
 from service.model.events import CodeReplayed
@@ -18,8 +19,7 @@ from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_authorization
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationCodeGrant:
+class AuthorizationCodeGrant(msgspec.Struct, frozen=True):
     """Checks whose code it is; the issuer uses it up together with issuing the tokens."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION

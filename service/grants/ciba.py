@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.model.handle import parse_handle
 from service.protocol.errors import InvalidGrant
@@ -11,8 +12,7 @@ from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.polling import Polling
 
 
-@dataclass(frozen=True, slots=True)
-class CibaGrant:
+class CibaGrant(msgspec.Struct, frozen=True):
     """Polling, for clients that poll and for those that got a ping."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION

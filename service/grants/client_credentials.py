@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.model.authorization import Authorization
 from service.model.handle import new_selector
@@ -13,8 +14,7 @@ from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCredentialsGrant:
+class ClientCredentialsGrant(msgspec.Struct, frozen=True):
     """Grants an access token without a user, and never a refresh token (RFC 6749 §4.4.3)."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, cast
 
+import msgspec
 import orjson
 import structlog
 
@@ -38,8 +38,7 @@ class ExtensionGrantError(CannotServe):
         super().__init__(Finding(("extension_grants", at, "handler"), message, hint))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionGrant:
+class ExtensionGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Runs a handler with a time-out, and accepts one valid result."""
 
     handler: GrantHandler

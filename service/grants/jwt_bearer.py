@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.identity import received_id_jag
 from service.identity.assertions import (
@@ -31,8 +32,7 @@ MAX_ACTORS = 5
 _TYPES = ASSERTION_TYPES | {id_jag.TYP}
 
 
-@dataclass(frozen=True, slots=True)
-class JwtBearerGrant:
+class JwtBearerGrant(msgspec.Struct, frozen=True):
     """Grants an access token and never a refresh token: the client brings a new assertion (RFC 7521 §4.1)."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_ASSERTION

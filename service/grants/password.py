@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.policy import find_requirement, lacks_second_factor
@@ -17,8 +18,7 @@ from service.protocol.errors import InvalidGrant, InvalidRequest
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordGrant:
+class PasswordGrant(msgspec.Struct, frozen=True):
     """Verifies the password; every refusal of a user reads alike."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
@@ -25,8 +26,7 @@ from service.tokens.refresh_token import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshTokenGrant:
+class RefreshTokenGrant(msgspec.Struct, frozen=True):
     """Rotates the token, and ends the family when a used one comes again (RFC 9700 §4.14.2)."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 from service.client_auth.authentication import ClientAuthentication
 from service.http.credentials import CredentialReader
@@ -19,8 +20,7 @@ from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientRequest:
+class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An authorization request and the client that has authenticated."""
 
     client: Client
@@ -34,8 +34,7 @@ class ClientRequest:
         return Params({**sent, "client_id": (self.client.client_id,)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientRequests:
+class ClientRequests(msgspec.Struct, frozen=True, kw_only=True):
     client_auth: ClientAuthentication
     credentials: CredentialReader
     proofs: KeyProofs

@@ -7,11 +7,12 @@ import ssl
 import sys
 from base64 import b64decode
 from binascii import Error as NotBase64
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Protocol, cast
 from urllib.parse import unquote
+
+import msgspec
 
 from service.clock import clock
 from service.http.endpoint import Message, WholeRequest
@@ -39,8 +40,7 @@ class _Connection(Protocol):
     def get_unverified_chain(self) -> list[_Certificate]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CredentialReader:
+class CredentialReader(msgspec.Struct, frozen=True, kw_only=True):
     client_address: ClientAddress
     certificate_header: str | None
     """`server.client_certificate_header`."""

@@ -5,9 +5,10 @@ Protected resources find the active token of a request, or ask for one (RFC 6750
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple, TypeVar
+
+import msgspec
 
 from service.clock import clock
 from service.http.credentials import CredentialReader, dpop_proofs, presented_token
@@ -43,8 +44,7 @@ class OriginalRequest(NamedTuple):
     """Further parameters of the challenge if it is refused, each after a comma."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyProofs:
+class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
     dpop: DpopProofs
 
     async def confirm(
@@ -109,8 +109,7 @@ class KeyProofs:
         return self.dpop.nonces.header()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenGuard:
+class TokenGuard(msgspec.Struct, frozen=True, kw_only=True):
     active_tokens: ActiveTokens
     credentials: CredentialReader
     proofs: KeyProofs

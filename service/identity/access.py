@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from service.clock import clock
 from service.model.authorization import Authorization
@@ -22,14 +24,12 @@ AT_ONCE = 500
 """Authorizations that end in one round trip; a program may have let a user grant thousands."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     claims: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consents:
+class Consents(msgspec.Struct, frozen=True, kw_only=True):
     """The lasting permissions that users have given clients, one for each subject and client (OIDC Core §3.1.2.4)."""
 
     stores: Stores
@@ -110,8 +110,7 @@ class Consents:
         return self.stores.subject_consents.add(owner, name, expires_at=clock() + ttl)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authorizations:
+class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
     """The live authorizations, for the users who granted them and for operators."""
 
     stores: Stores
@@ -143,8 +142,7 @@ class Authorizations:
             await end(self.stores, ended, emit=self.emit, durable=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientAccess:
+class ClientAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one client may do in a user's name."""
 
     client_id: str
@@ -158,8 +156,7 @@ class ClientAccess:
     """Seconds since the epoch, of the oldest part that is still in force."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantedAccess:
+class GrantedAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Joins consents and live authorizations: a user sees both, and takes both back, as one."""
 
     consents: Consents

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from service.clients.issuer_keys import IssuerKeys
 from service.clock import clock
@@ -42,8 +43,7 @@ ASSERTION_TYPES = frozenset({UNNAMED, "jwt", "application/jwt", "authorization-g
 """The `typ` headers of assertions (draft-ietf-oauth-rfc7523bis), in lower case."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignAssertion:
+class ForeignAssertion(msgspec.Struct, frozen=True, kw_only=True):
     """A JWT of a trusted issuer that holds, and the user here that it is about.
 
     An authorization that comes from it takes `subject`, `idp` and `user_claims` as they are: then
@@ -63,8 +63,7 @@ class ForeignAssertion:
     """The end of the JWT's own life."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignAssertions:
+class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     """For every grant that accepts JWTs of others; each decides for itself how often one may be used."""
 
     issuer: str

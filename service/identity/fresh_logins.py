@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clock import clock
 from service.identity.sign_ins import PartialSignIn
@@ -16,8 +17,7 @@ FRESH = 300
 """Seconds since the sign-in within which second factors may be changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class FreshLogins:
+class FreshLogins(msgspec.Struct, frozen=True):
     """Gives each sign-in a value that is in no cookie: the pages after it carry it from one to the next."""
 
     stores: Stores

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from service.identity.factors.methods import MFA
 from service.identity.factors.passkey import UserPasskeys
@@ -17,8 +18,7 @@ from service.model.user import User, UserStore
 from service.protocol.errors import TooManyRequests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasskeySignIn:
+class PasskeySignIn(msgspec.Struct, frozen=True, kw_only=True):
     used: UserPasskeys
     users: UserStore
     throttle: Throttle

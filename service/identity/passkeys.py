@@ -5,12 +5,12 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from service.clock import clock
 from service.model.factors import Passkey
@@ -57,16 +57,14 @@ class PasskeyRefused(Exception):
         self.reason: PasskeyRefusal = reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelyingParty:
+class RelyingParty(msgspec.Struct, frozen=True, kw_only=True):
     """The name that passkeys are bound to, and the origin of the only pages that may ask for them."""
 
     rp_id: str
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """One request for a passkey: its user, browser and purpose; the response counts for exactly this."""
 
     purpose: Purpose
@@ -122,8 +120,7 @@ _decode = msgspec.json.Decoder(_Response).decode
 _decode_client_data = msgspec.json.Decoder(_ClientData).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A response whose challenge counted, and counts no longer; nothing else of it is verified."""
 
     unverified: _Response
@@ -138,8 +135,7 @@ class Answer:
         return response | {"rawId": self.unverified.id}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passkeys:
+class Passkeys(msgspec.Struct, frozen=True, kw_only=True):
     """The ceremonies of one relying party."""
 
     party: RelyingParty

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from service.clock import clock
 from service.identity import provider_sessions
@@ -25,8 +27,7 @@ from service.store.verbs import Command
 LONGEST_USER_AGENT = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sessions:
+class Sessions(msgspec.Struct, frozen=True, kw_only=True):
     """The cookie of a session is a handle of which only a hash is kept."""
 
     stores: Stores

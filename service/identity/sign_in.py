@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from time import monotonic
+
+import msgspec
 
 from service.config.schema.server import Limits
 from service.identity.hashing import hash_password
@@ -42,8 +43,7 @@ WIDER = 10
 """How many times more failures an account may have from anywhere, and an address on all accounts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Throttle:
+class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     """Counts failed sign-ins per account and address, per account, and per address."""
 
     kv: KeyValue
@@ -118,8 +118,7 @@ class Throttle:
         return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalSignIn:
+class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """Verifies user name and password; whatever is wrong, the answer and its time are the same."""
 
     users: Directory

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 import msgspec
 from cryptography.fernet import InvalidToken
+from msgspec.structs import replace
 
 from service.keys.sealing import cipher_from_id
 from service.model.handle import digest
@@ -23,8 +23,7 @@ LIFETIME = 15 * 60
 """Seconds that a user has for the next step."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignIn:
+class SignIn(msgspec.Struct, frozen=True, kw_only=True):
     """A user's authentication; it becomes a session when no step is missing from it."""
 
     subject: str
@@ -35,7 +34,7 @@ class SignIn:
     """When the user last proved anything; seconds since the epoch."""
     acr: str | None = None
     """The authentication context that an identity provider named."""
-    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     """The claims from an identity provider; empty for a local user."""
     remember: bool = False
     second_factor_amr: tuple[str, ...] = ()
@@ -57,8 +56,7 @@ class SignIn:
         return replace(self, second_factor_amr=methods, auth_time=max(self.auth_time, at))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialSignIn:
+class PartialSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """The factors that are done, for one request of one browser."""
 
     id: str
@@ -71,8 +69,7 @@ _PURPOSE = b"sign-in"
 _decode = msgspec.json.Decoder(PartialSignIn).decode
 
 
-@dataclass(frozen=True, slots=True)
-class PartialSignIns:
+class PartialSignIns(msgspec.Struct, frozen=True):
     """Keeps each for the browser that began it, to be continued once."""
 
     stores: Stores

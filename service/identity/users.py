@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization
@@ -140,8 +141,7 @@ def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subjects:
+class Subjects(msgspec.Struct, frozen=True, kw_only=True):
     """Asks the user store about local users; others have the claims that their provider sent."""
 
     users: TokenUsers

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
+import msgspec
 from cryptography.exceptions import InvalidSignature
 from fido2 import cbor
 from fido2.cose import RS256, CoseKey
@@ -33,8 +33,7 @@ RSA_BYTES = range(256, 513)
 logging.getLogger("fido2").setLevel(logging.WARNING)  # below, it logs the ids of credentials
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCredential:
+class NewCredential(msgspec.Struct, frozen=True, kw_only=True):
     """The members of a registration that describe the new key."""
 
     credential_id: str
@@ -43,8 +42,7 @@ class NewCredential:
     backup_eligible: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebAuthn:
+class WebAuthn(msgspec.Struct, frozen=True, kw_only=True):
     """The relying party and the challenge that a response has to be made for."""
 
     rp_id: str

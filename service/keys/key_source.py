@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Never
 
 import structlog
+from msgspec.structs import replace
 
 from service.config.schema.server import Signing
 from service.config.schema.server import SigningKey as KeyFile

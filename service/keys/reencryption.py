@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -32,16 +31,14 @@ class Tally(msgspec.Struct):
     """Under none that is configured, or of an unknown release."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(msgspec.Struct, frozen=True):
     name: str
     pattern: str
     find_sealed: Callable[[bytes], Sequence[str | None]]
     """Returns the encrypted texts in a record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reencryption:
+class Reencryption(msgspec.Struct, frozen=True, kw_only=True):
     """Knows what is encrypted and stays; what ends by itself within `users.grace` or minutes is left to do so."""
 
     stores: Stores

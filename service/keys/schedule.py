@@ -6,7 +6,9 @@ The names speak of signing; a key that decrypts goes the same way, its use being
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 FOLLOW_EVERY = 4
 """Seconds between two looks at the keys; a change by an operator counts everywhere within ten."""
@@ -18,8 +20,7 @@ LATE_SIGNATURES = 60
 """Seconds that a replica may sign on after a key was retired: until its next look, and by its clock."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SigningKey:
+class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
     """One key: announced, then signing, then retired; times are seconds since the epoch."""
 
     kid: str
@@ -37,8 +38,7 @@ class SigningKey:
         return self.retired_at is not None and self.retired_at <= now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRecord:
+class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All signing keys, in the one record of the store that never expires."""
 
     keys: tuple[SigningKey, ...]
@@ -47,8 +47,7 @@ class KeyRecord:
 Keys = tuple[SigningKey, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RotationPolicy:
+class RotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The algorithms that need keys, and the seconds that each stage of a key lasts."""
 
     algorithms: tuple[str, ...]

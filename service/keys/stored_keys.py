@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
+import msgspec
 import orjson
 import structlog
+from msgspec.structs import replace
 
 from service.keys import schedule
 from service.keys.jose import Key
@@ -35,8 +36,7 @@ class CannotChangeKeys(Exception):
     """An operator's change to the keys is not possible; the message says why."""
 
 
-@dataclass(kw_only=True)
-class StoredKeys:
+class StoredKeys(msgspec.Struct, kw_only=True):
     """Keeps the ring in step with the store's one record of keys, and the record in step with the schedule."""
 
     ring: KeyRing
@@ -47,10 +47,10 @@ class StoredKeys:
     """Called each time, because a reload may change how long a token lives."""
     now: Callable[[], int]
     emit: Emit
-    _keys: Keys = field(default=(), init=False)
-    _opened: dict[str, Key | None] = field(default_factory=dict[str, "Key | None"], init=False)
+    _keys: Keys = msgspec.field(default=())
+    _opened: dict[str, Key | None] = msgspec.field(default_factory=dict[str, "Key | None"])
     """By key id, what this process has made or opened once; None if that is not possible."""
-    _trouble: str | None = field(default=None, init=False)
+    _trouble: str | None = msgspec.field(default=None)
 
     async def start(self) -> None:
         """Read or make the keys, and seal all of them with the first encryption key."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from service.clients.published_keys import ClientHttp
 from service.clock import clock
@@ -24,8 +26,7 @@ _SUCCESSES = frozenset({200, 204})
 """Some frameworks make a 204 of an empty 200 (OIDC Back-Channel Logout §2.8)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackChannel:
+class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
     """Makes an attempt, and decides whether there is to be another.
 
     A 400 is tried again like anything else: the client's own store may be away, or the client has

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from service.clients.directory import Clients
 from service.identity.sessions import Sessions
@@ -22,8 +22,7 @@ PARAMETERS = frozenset(
 """All that count; `logout_hint` does not, because it is the browser's session that ends (§2)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogoutRequest:
+class LogoutRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The client that sent the user here, the user that it names, and the URI to continue at."""
 
     client: Client | None
@@ -80,8 +79,7 @@ async def read_logout_request(params: Params, id_tokens: IdTokens) -> LogoutRequ
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserLogout:
+class UserLogout(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
     clients: Clients
     sessions: Sessions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import msgspec
@@ -53,8 +52,7 @@ def message_id(kind: str, ref: str) -> str:
     return digest(f"{kind} {ref}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthenticationNotice:
+class AuthenticationNotice(msgspec.Struct, frozen=True, kw_only=True):
     """A message to the user: a client asks, what it asks for, and where to answer."""
 
     auth_req_ref: str

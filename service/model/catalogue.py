@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 
 class Credential(Enum):
@@ -19,8 +20,7 @@ class Credential(Enum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
     """Configuration, registration of clients and discovery all take the supported names from here."""
 
     grant_types: frozenset[str]
@@ -31,8 +31,7 @@ class Catalogue:
     response_modes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registrable:
+class Registrable(msgspec.Struct, frozen=True, kw_only=True):
     """The names that discovery lists for dynamic registration (RFC 7591 §2) and metadata documents; empty where both are off."""
 
     grant_types: frozenset[str] = frozenset()

@@ -43,8 +43,7 @@ def client_mark(client_id: str) -> str:
     return digest(client_id)[:MARK_LENGTH]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AllowedUsers:
+class AllowedUsers(msgspec.Struct, frozen=True, eq=False):
     """Conditions on the users of a client; no two are equal, because Python takes true for 1."""
 
     conditions: tuple[Mapping[str, Collection[object]], ...]

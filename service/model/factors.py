@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
+import msgspec
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totp:
@@ -23,8 +25,7 @@ class Totp:
     """By which a form names it: a person has one at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passkey:
+class Passkey(msgspec.Struct, frozen=True, kw_only=True):
     """A public key credential (WebAuthn Level 3 §4)."""
 
     credential_id: str
@@ -72,8 +73,7 @@ FactorChange = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorNotice:
+class FactorNotice(msgspec.Struct, frozen=True, kw_only=True):
     """A notification for a person: their factors were changed, which should have been by themselves."""
 
     subject: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 NO_LANGUAGE = ""
 """The key of a text without a language tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalText:
+class LocalText(msgspec.Struct, frozen=True):
     """One text by language tag in lower case (OpenID Connect Dynamic Client Registration §2.1), such as `{"en": "Orders", "de-at": "Bestellungen"}`."""
 
     by_language: Mapping[str, str]

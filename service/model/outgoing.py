@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 
 class Unreachable(Exception):
     """No usable answer came: refused, too late, too long; the message is for the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(msgspec.Struct, frozen=True):
     status: int
     body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """By names as in RFC 9110, in whatever capitals the server wrote them."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpBody:
+class HttpBody(msgspec.Struct, frozen=True):
     content_type: str
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(msgspec.Struct, frozen=True):
     """The certificate by which the service authenticates to another server (RFC 8446 §4.4.2); files in PEM."""
 
     certificate: Path

@@ -6,9 +6,10 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal, cast
+
+import msgspec
 
 Scheme = Literal["argon2", "bcrypt", "scrypt", "pbkdf2"]
 
@@ -36,8 +37,7 @@ MICROSECONDS = {
 """For one KiB in one pass, one round, one block, one iteration. Only their proportions matter, roughly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusalCost:
+class RefusalCost(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of refusing a password, shared by all replicas. It has one member, which depends on the source of the users."""
 
     decoy: str | None = None
@@ -50,8 +50,7 @@ class UnusableHash(ValueError):
     """The stored text is not a hash in a known format, or would cost too much; the message does not repeat it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasswordHash:
+class PasswordHash(msgspec.Struct, frozen=True, kw_only=True):
     """A stored hash in its parts."""
 
     scheme: Scheme

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,8 +12,7 @@ EXTERNAL = ("external",)
 """The `amr` of a sign-in at a provider that names no methods, or is not trusted to name them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderSession:
+class ProviderSession(msgspec.Struct, frozen=True, kw_only=True):
     """The session at an OpenID provider that a sign-in came from, and ends with (OIDC Back-Channel Logout §2.7)."""
 
     sub: str
@@ -25,8 +23,7 @@ class ProviderSession:
     """When the user signed in there; seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A sign-in that later authorization requests may rely on (OIDC Session Management §1)."""
 
     id: str
@@ -46,7 +43,7 @@ class Session:
     """The authentication context that an identity provider named."""
     address: str = ""
     """Where the person last signed in from, shown on the account page; empty if unknown."""
-    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     """Mapped claims of a user from an identity provider; empty for a local user."""
     second_factor_amr: tuple[str, ...] = ()
     """Further methods that this service has verified, after those of `amr`."""
@@ -61,8 +58,7 @@ class Session:
         return tuple(dict.fromkeys((*self.amr, *self.second_factor_amr)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of the person since the request was parked."""
 
     authenticated: bool = False
@@ -72,8 +68,7 @@ class Answers:
     """Beyond those that the scope stands for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedRequest:
+class SealedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A parked request in the store: its parameters encrypted with a key that is derived from its id."""
 
     sealed: str
@@ -82,8 +77,7 @@ class SealedRequest:
     answers: Answers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedSignIn:
+class SealedSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """A sign-in that lacks a step, encrypted with a key that is derived from its id."""
 
     sealed: str
@@ -104,8 +98,7 @@ class Consent(
     """The host of the redirect URI that the person saw, if the client is dynamically registered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingSignIn:
+class PendingSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """A sign-in at a provider, and what its answer has to match (OIDC Core §3.1.2.1, RFC 9700 §2.1)."""
 
     provider: str
@@ -125,8 +118,7 @@ class PendingSignIn:
     """The page of this service that asked for the sign-in; None for the account, and for a client's request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogoutDelivery:
+class LogoutDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a session on its way to one client (OpenID Connect Back-Channel Logout §2.5)."""
 
     client_id: str

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from http import HTTPMethod, HTTPStatus
 from threading import Thread
 from time import time_ns
@@ -18,6 +17,7 @@ from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import msgspec
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
@@ -171,8 +171,7 @@ class Spans:
         return deliver
 
 
-@dataclass(frozen=True, slots=True)
-class _TracedHttp:
+class _TracedHttp(msgspec.Struct, frozen=True):
     start_span: Callable[..., Span]
     purpose: str
     http: HttpClient

@@ -9,10 +9,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Never
 from urllib.parse import urlsplit
 
+import msgspec
 import structlog
 
 from service.clients.directory import Clients
@@ -45,8 +45,7 @@ class Place(NamedTuple):
     dynamically_registered: bool
 
 
-@dataclass(slots=True, kw_only=True)
-class Deliveries(Generic[D]):
+class Deliveries(msgspec.Struct, Generic[D], kw_only=True):
     """Makes the attempts that are due, some at once; no request ever waits for them.
 
     A host that hangs never takes all places for attempts.
@@ -59,7 +58,7 @@ class Deliveries(Generic[D]):
     clients: Clients
     wake: asyncio.Event
     """Set when something was queued here, or an attempt is over: then the queue is read at once."""
-    _running: dict[asyncio.Task[None], Place] = field(
+    _running: dict[asyncio.Task[None], Place] = msgspec.field(
         default_factory=dict[asyncio.Task[None], Place]
     )
 

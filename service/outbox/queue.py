@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from service.store.keyvalue import KeyValue
 from service.store.records import Queue, Records
@@ -38,8 +39,7 @@ class Delivery(Protocol):
 D = TypeVar("D", bound=Delivery)
 
 
-@dataclass(slots=True, kw_only=True)
-class Outbox(Generic[D]):
+class Outbox(msgspec.Struct, Generic[D], kw_only=True):
     """Takes due deliveries under a lease; one that its taker did not return is due again after it.
 
     So every message arrives at least once, whichever process stops at whichever moment.

@@ -8,11 +8,11 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 
+import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 AT_ONCE = 8
@@ -28,8 +28,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _Answers = list[tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class AddressPolicy:
+class AddressPolicy(msgspec.Struct, frozen=True):
     """Allows public addresses by https, and all in the networks that the operator names."""
 
     allowed_networks: Sequence[IPv4Network | IPv6Network]

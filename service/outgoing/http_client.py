@@ -6,12 +6,12 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
 import aiohttp
+import msgspec
 import structlog
 from yarl import URL
 
@@ -204,8 +204,7 @@ class OutgoingHttp:
         return socket.socket(family, kind, protocol)
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(msgspec.Struct):
     http: aiohttp.ClientSession
     tls: ssl.SSLContext | None
     requests: int = 0
@@ -223,8 +222,7 @@ async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
     return bytes(body)
 
 
-@dataclass(frozen=True, slots=True)
-class TimedHttp:
+class TimedHttp(msgspec.Struct, frozen=True):
     """Reports the duration of each request of another client, for one purpose."""
 
     purpose: str

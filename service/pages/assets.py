@@ -6,10 +6,10 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
 from aiohttp import web
 
 _HASH_IN_NAME = re.compile(r"\.[0-9a-f]{12}(?=\.\w+$)")
@@ -17,8 +17,7 @@ _A_DAY = "public, max-age=86400"
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-@dataclass(frozen=True, slots=True)
-class Assets:
+class Assets(msgspec.Struct, frozen=True):
     """The files under static/, by their path there, so that no request reads from the disk."""
 
     files: Mapping[str, bytes]

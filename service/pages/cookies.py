@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+import msgspec
 from aiohttp import web
 
 YEAR = 365 * 86400
@@ -31,8 +31,7 @@ class Cookie(Enum):
     """How often signing in has failed in this browser, up to three."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cookies:
+class Cookies(msgspec.Struct, frozen=True, kw_only=True):
     """Names and attributes; `__Host-` and Secure if the issuer is https."""
 
     secure: bool

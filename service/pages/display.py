@@ -6,9 +6,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
+
+import msgspec
 
 from service.config.rules.registered_client import INVISIBLE
 from service.model.local_text import LocalText
@@ -47,8 +48,7 @@ def shown_scopes(registry: Registry, scope: AbstractSet[str]) -> list[Scope]:
     return [registry.scope(name) or Scope(name=name) for name in names]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownDetail:
+class ShownDetail(msgspec.Struct, frozen=True, kw_only=True):
     """An object of authorization_details as a person reads it (RFC 9396 §12)."""
 
     api: ApiResource

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 from aiohttp import web
 
@@ -24,8 +24,7 @@ PATH = "/account/error"
 PageHandler = Callable[[web.Request], Awaitable[web.Response]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayOn:
+class WayOn(msgspec.Struct, frozen=True, kw_only=True):
     """A link for a user whose sign-in is over; without a client it leads to the user's account."""
 
     href: str
@@ -46,8 +45,7 @@ class FormExpired(SignInOver, status=403):
     """The form is not from a page that this browser was shown, or the browser was closed meanwhile."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorPages:
+class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
     """Turns what a handler raises into a page with the error's code, text and request id."""
 
     pages: Pages

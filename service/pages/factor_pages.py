@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.second_factor import (
@@ -38,8 +38,7 @@ def asked_on(visit: Visit, waiting: WaitingRequest | None) -> Asked:
     return Asked(browser=visit.visitor.browser, parked_id=parked_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """The factors that are done, and the ways to go on from there."""
 
     sign_in: SignIn

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
+import msgspec
 from babel import Locale, UnknownLocaleError, negotiate_locale
 from babel.core import get_global, parse_locale
 from markupsafe import Markup
@@ -24,8 +24,7 @@ _VALUE_IN_TEXT = re.compile(r'(?<!=")%\(\w+\)s')
 """The place of a value, but none in an attribute."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Locales:
+class Locales(msgspec.Struct, frozen=True, kw_only=True):
     """The configured languages with their messages."""
 
     translations: Mapping[str, NullTranslations]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN
@@ -27,8 +27,7 @@ FEW_FAILURES = 2
 """After more failed sign-ins in this browser, the login page says how long an account is locked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoginPage:
+class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
     sign_in: SignInPages
     passkeys: PasskeySignIn | None
     """None where browsers have no passkeys for this issuer."""

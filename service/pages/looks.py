@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
@@ -21,8 +23,7 @@ class Look(NamedTuple):
     logo_uri: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
+class Looks(msgspec.Struct, frozen=True):
     """Finds what a tenant's page shows, and the files for it, which a reload may change."""
 
     ui: Ui

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
+import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
 from service.authorize.parking import ParkedRequest, mark_in
@@ -29,8 +30,7 @@ from service.protocol.params import Params
 from service.protocol.redirect_uri import FormPost, with_query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """A browser's request to a page."""
 
     request: web.Request
@@ -44,8 +44,7 @@ class Visit:
         return session if session and session.id == self.params.get("session_id") else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingRequest:
+class WaitingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An authorization request that waits for the visitor's answer."""
 
     parked: ParkedRequest
@@ -63,8 +62,7 @@ Notice = Callable[[Visit, WaitingRequest | None], web.Response]
 """A page between the end of a sign-in and where it leads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignInPages:
+class SignInPages(msgspec.Struct, frozen=True, kw_only=True):
     """The part that login, account selection, consent and provider pages share."""
 
     flow: AuthorizeFlow

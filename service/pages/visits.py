@@ -6,8 +6,8 @@ import hmac
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 
 from service.authorize.flow import Visitor
@@ -22,8 +22,7 @@ from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
 from service.protocol.params import Params
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visits:
+class Visits(msgspec.Struct, frozen=True, kw_only=True):
     """Finds visitors and signs them in."""
 
     cookies: Cookies

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import cast
@@ -55,8 +54,7 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The token that is presented with the proof, at a protected resource."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DpopProofs:
+class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
     """Verifies proofs; each counts once in all replicas."""
 
     base_urls: tuple[str, ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from time import time
 from typing import cast
 from wsgiref.handlers import format_date_time
 
+import msgspec
 import structlog
 
 from service.http.credentials import peer_certificates
@@ -29,8 +29,7 @@ _STATUS_LINES = {
 }
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Lane:
+class Lane(msgspec.Struct, kw_only=True, eq=False):
     """The state that the connections of one server share."""
 
     served: DirectRoutes
@@ -44,10 +43,10 @@ class Lane:
     idle_seconds: float
     accepted: Connections
     largest: int = LARGEST
-    connections: set[LaneConnection] = field(default_factory=set, init=False)
-    closing: bool = field(default=False, init=False)
-    _date: tuple[int, str] = field(default=(0, ""), init=False)
-    _sweeping: asyncio.TimerHandle | None = field(default=None, init=False)
+    connections: set[LaneConnection] = msgspec.field(default_factory=set)
+    closing: bool = msgspec.field(default=False)
+    _date: tuple[int, str] = msgspec.field(default=(0, ""))
+    _sweeping: asyncio.TimerHandle | None = msgspec.field(default=None)
 
     def connection(self) -> LaneConnection:
         """Return a protocol for one connection."""

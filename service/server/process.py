@@ -7,11 +7,11 @@ import gc
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from socket import socket
 from threading import Thread
 from time import monotonic
 
+import msgspec
 import structlog
 from aiohttp import web
 
@@ -37,16 +37,14 @@ REST = 50
 """How many times as long as a look the pause after it is at least, where there are thousands of files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
+class Listening(msgspec.Struct, frozen=True):
     """An application and the sockets where it is reached."""
 
     app: web.Application
     sockets: Sequence[tuple[socket, ServerTls | None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class Process(msgspec.Struct, frozen=True, kw_only=True):
     """Serves until a signal says otherwise: SIGTERM drains, SIGINT stops at once, SIGHUP reloads."""
 
     listening: Sequence[Listening]

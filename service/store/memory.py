@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Never
 
+import msgspec
 import structlog
 
 from service.store.keyvalue import KeyValue
@@ -19,8 +19,7 @@ NEARLY_FULL = 0.9
 log = structlog.stdlib.get_logger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
-class StoreMemory:
+class StoreMemory(msgspec.Struct, kw_only=True):
     """The memory of Redis at the last look; of a Cluster, of the server nearest to its limit."""
 
     kv: KeyValue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
+
+import msgspec
 
 from service.clock import clock
 from service.model.handle import digest
@@ -14,8 +15,7 @@ from service.store.keyvalue import KeyValue
 MINUTE = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimit:
+class RateLimit(msgspec.Struct, frozen=True, kw_only=True):
     """A fixed window of one minute for each caller; without a limit (None) nothing is counted."""
 
     kv: KeyValue

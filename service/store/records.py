@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 import msgspec
@@ -166,8 +165,7 @@ def was_won(before: bytes | None, *, attempt: str) -> bool:
     return before[:1] == _LIVE or SPENT.decode(before[1:]).attempt == attempt
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(msgspec.Struct, frozen=True):
     """The members that belong to something, each until it expires by itself, in a sorted set scored by that."""
 
     prefix: str
@@ -232,8 +230,7 @@ class Index:
         return verbs.drop(self.key(selector, digest))
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(msgspec.Struct, frozen=True):
     """Work to be done, a sorted set scored by when it is due; one key for all, so that any replica finds it."""
 
     prefix: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -52,8 +51,7 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
         return members
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessTokens:
+class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
     """Makes access tokens; none is active before its writes are done."""
 
     issuer: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -96,8 +95,7 @@ class Inactive(Exception):
     """A token is not active; the message is for the log and the operator, never for the caller."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveTokens:
+class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
     """Finds active tokens; each look-up is one round trip to the store."""
 
     issuer: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clock import clock
 from service.model.client import Client
@@ -20,8 +21,7 @@ from service.tokens.scope import Targets
 _ENDED = "subject_token has ended meanwhile"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangedTokens:
+class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
     id_tokens: IdTokens
     revocation: Revocation
     targets: Targets

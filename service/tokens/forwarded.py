@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from service.clock import clock
 from service.keys.keyring import KeyRing
@@ -17,8 +17,7 @@ LIFETIME = 60
 """Seconds; never longer than the token that it is made of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForwardedTokens:
+class ForwardedTokens(msgspec.Struct, frozen=True, kw_only=True):
     keys: KeyRing
     registry: LiveRegistry
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
@@ -247,8 +246,7 @@ class GrantHandler(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantServices:
+class GrantServices(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the service that an extension grant may use."""
 
     issuer: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
 
 import msgspec
@@ -57,8 +56,7 @@ class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
         return claims
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hint:
+class Hint(msgspec.Struct, frozen=True, kw_only=True):
     """A valid ID token of this service, expired or not."""
 
     claims: jose.VerifiedClaims
@@ -67,8 +65,7 @@ class Hint:
     user: RequestedUser
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdTokens:
+class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
     keys: ClientKeys
     clients: Clients

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clock import clock
 from service.model.authorization import Authorization
@@ -39,8 +40,7 @@ _STANDARD_MEMBERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenIssuer:
+class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
     """Mints the tokens of a grant and makes them active in one round trip."""
 
     access_tokens: AccessTokens

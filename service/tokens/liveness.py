@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -139,8 +138,7 @@ class SingleUse(msgspec.Struct, frozen=True, kw_only=True):
         return is_repeat or was_won(before, attempt=self.attempt)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revocation:
+class Revocation(msgspec.Struct, frozen=True, kw_only=True):
     stores: Stores
     emit: Emit
 

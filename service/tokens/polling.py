@@ -12,8 +12,6 @@ All that both have in common: the stored request, its atomic decision, and the a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from service.clock import clock
@@ -66,8 +64,7 @@ def start(
     return StartedPolling(handle, place, writes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Polling:
+class Polling(msgspec.Struct, frozen=True, kw_only=True):
     registry: LiveRegistry
     revocation: Revocation
     emit: Emit

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hmac
 from dataclasses import dataclass, field
 
+import msgspec
+
 from service.model.client import Client
 from service.protocol.base64url import base64url
 from service.protocol.errors import ServerError
@@ -41,8 +43,7 @@ class SubjectIdentifiers:
         return base64url(digest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedUser:
+class RequestedUser(msgspec.Struct, frozen=True, kw_only=True):
     """The user that a client asks for by its identifiers of the user (OIDC Core §3.1.2.2)."""
 
     client: Client

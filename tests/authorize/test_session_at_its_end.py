@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import time
+
+from msgspec.structs import replace
 
 from tests.driving.client_app import ClientApp
 

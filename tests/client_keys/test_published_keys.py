@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from service.clients import published_keys
@@ -127,7 +128,7 @@ async def test_the_number_of_cached_key_sets_is_limited(
 ) -> None:
     http = published.keys.published.http
     few = PublishedKeys(http, size=2)
-    published = replace(published, keys=replace(published.keys, published=few))
+    published = msgspec.structs.replace(published, keys=replace(published.keys, published=few))
     server.publish(rsa(0))
     token = await rsa(0).sign(CLAIMS, typ="JWT")
     for path in ("a", "b", "c", "c", "b", "a"):

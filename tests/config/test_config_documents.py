@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from service.catalogue import builtin_catalogue
 from service.config.rules.supported import GRANT_TYPES

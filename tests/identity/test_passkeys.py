@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pytest
 from fido2 import cbor
 from fido2.utils import websafe_encode
@@ -44,8 +45,10 @@ pytestmark = pytest.mark.rfc("webauthn#7.1", "webauthn#7.2", "webauthn#13.4.3")
 PARTY = RelyingParty(rp_id="example.com", origin="https://login.example.com")
 ALICE: dict[str, Any] = {"username": "alice", "display_name": "Alice"}
 HERE = Asking(purpose="sign-in", browser="browser", address="192.0.2.7")
-ENROLMENT = replace(HERE, purpose="enrolment", subject="1")
-SECOND_FACTOR = replace(HERE, purpose="second factor", parked_id="request", subject="1")
+ENROLMENT = msgspec.structs.replace(HERE, purpose="enrolment", subject="1")
+SECOND_FACTOR = msgspec.structs.replace(
+    HERE, purpose="second factor", parked_id="request", subject="1"
+)
 SOME_PASSKEY = Passkey(
     credential_id="aWQ",
     public_key=websafe_encode(cbor.encode(Authenticator(origin=PARTY.origin).key)),
@@ -72,7 +75,7 @@ class Person:
     async def sends(self, response: Any, asking: Asking = HERE) -> Passkey:
         answer = await self.passkeys.open(asking, json.dumps(response))
         used = self.passkeys.verify(answer, self.passkey, alone=asking is HERE)
-        return replace(used, last_used=None)
+        return msgspec.structs.replace(used, last_used=None)
 
 
 @pytest.fixture
@@ -122,7 +125,7 @@ async def test_authenticator_with_a_known_passkey_is_asked_for_no_second_one(
 async def test_passkeys_of_one_user_have_one_handle(person: Person) -> None:
     """So that an authenticator knows that they are of the same account."""
     handle = person.passkey.user_handle
-    asking = replace(ENROLMENT, user_handle=handle)
+    asking = msgspec.structs.replace(ENROLMENT, user_handle=handle)
     options = await person.passkeys.ask_for_new(asking, **ALICE, known=[person.passkey])
     other = Authenticator(origin=PARTY.origin).create(options)
     assert await reason(person.passkeys.open(ENROLMENT, json.dumps(other))) == "expired"
@@ -179,7 +182,7 @@ async def test_challenge_counts_for_one_browser_request_user_and_purpose(
     person: Person, elsewhere: dict[str, Any]
 ) -> None:
     response = person.authenticator.use(await person.passkeys.ask(SECOND_FACTOR))
-    other = replace(SECOND_FACTOR, **elsewhere)
+    other = msgspec.structs.replace(SECOND_FACTOR, **elsewhere)
     assert await reason(person.sends(response, other)) == "expired"
     assert await person.sends(response, SECOND_FACTOR) == person.passkey
 
@@ -238,7 +241,8 @@ async def test_passkey_of_another_authenticator_is_refused(person: Person) -> No
 async def test_counter_has_to_go_up_unless_it_is_always_zero(
     person: Person, before: int, now: int, accepted: bool
 ) -> None:
-    person = replace(person, passkey=replace(person.passkey, sign_count=before))
+    passkey = msgspec.structs.replace(person.passkey, sign_count=before)
+    person = replace(person, passkey=passkey)
     person.authenticator.count = now
     if accepted:
         assert (await person.signs_in()).sign_count == now
@@ -325,7 +329,7 @@ async def test_network_gets_so_many_challenges_in_a_minute(stores: Stores, kv: K
     await passkeys.ask(HERE)
     with pytest.raises(TooManyRequests):
         await passkeys.ask(HERE)
-    await passkeys.ask(replace(HERE, address="192.0.2.8"))
+    await passkeys.ask(msgspec.structs.replace(HERE, address="192.0.2.8"))
 
 
 @pytest.mark.parametrize(

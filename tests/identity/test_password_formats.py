@@ -6,11 +6,11 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from service.identity.hashing import matches
 from service.model.password_hash import UnusableHash, is_outdated, parse_hash

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import time_machine
+from msgspec.structs import replace
 
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import SignIn

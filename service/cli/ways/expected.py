@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import yaml
 
 from service.cli.ways.finding import Way, find_api, find_entry
@@ -20,8 +20,7 @@ class BadRow(ValueError):
     """The file of expectations cannot be used; the message says where and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One expectation of a client, or of an API."""
 
     number: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Literal, cast
+
+import msgspec
 
 from service.clock import clock
 from service.config.registry import DELEGATION as DELEGATION_GRANT
@@ -35,8 +36,7 @@ _FOR_APIS = ("access_token", "jwt", "refresh_token")
 """The types of tokens that give access to APIs, or lead to one that does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Way(msgspec.Struct, frozen=True, kw_only=True):
     """A way in which one client can get access tokens for one API."""
 
     client_id: str
@@ -51,8 +51,7 @@ class Way:
     """File and line of the rule of token_exchange; None where the client's entry decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True):
     """The users' tokens that clients can get, and so can present to be exchanged."""
 
     apis: frozenset[str]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
+
+import msgspec
 
 from service.clock import clock
 from service.config.rules.uris import is_loopback, split_uri
@@ -46,8 +48,7 @@ _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 """Members of private and symmetric JWKs (RFC 7518 §6)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentPolicy:
+class DocumentPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Applies the rules of dynamic registration, and those of documents."""
 
     registration: RegistrationPolicy

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+import msgspec
 from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding
@@ -74,8 +75,7 @@ TAGGED = re.compile(
 """Texts for users may have a language tag (OpenID Connect Registration §2.1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistrationPolicy:
+class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Applies the defaults and rules of clients in config.yaml."""
 
     allowed_scopes: frozenset[str]

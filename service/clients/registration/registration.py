@@ -42,8 +42,7 @@ class Registration:
     """The client's secret, if it is new or the client has just sent it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientRegistration:
+class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
     registered: RegisteredClients
     stores: Stores
     origins: RegisteredOrigins

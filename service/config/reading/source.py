@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from glob import glob, has_magic
 from pathlib import Path
 
 import yaml
+from msgspec.structs import replace
 
 from service.config.problem import ConfigError, Finding, Location, Problem, warning
 from service.config.reading.files import FilesRead

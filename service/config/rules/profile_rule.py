@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A demand of one or more profiles."""
 
     name: str

@@ -6,7 +6,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import fields
+
+import msgspec
 
 from service.config.problem import Finding
 from service.config.rules.uris import is_loopback, split_uri
@@ -66,8 +68,7 @@ _BLANK = "\u2800"
 """The Braille pattern without a dot: Unicode calls it a symbol, and it looks like a space."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class Offered(msgspec.Struct, frozen=True, kw_only=True):
     """The choices of clients that register dynamically."""
 
     catalogue: Catalogue

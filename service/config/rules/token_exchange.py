@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from service.config.problem import Finding, warning
 from service.config.rules.names import api_scope_names, report_unknown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from service.config.problem import Finding, Location, warning
 from service.config.rules.names import report_unknown

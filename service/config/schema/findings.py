@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, fields, replace
+from dataclasses import Field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 

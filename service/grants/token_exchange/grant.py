@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
+
+import msgspec
 
 from service.grants.token_exchange import id_jag
 from service.grants.token_exchange.policy import build_act, find_rule, find_scope, find_targets
@@ -24,8 +25,7 @@ _BY_RULE = {**BY_RULE, id_jag.REQUESTED_TYPE: id_jag.grant_id_jag}
 Exchange = Callable[[ExchangeRequest], Awaitable[ExchangeResult]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenExchangeGrant:
+class TokenExchangeGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Exchanges a token by the first rule that fits; other types of tokens may have conditions of their own."""
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_GRANT
@@ -33,7 +33,7 @@ class TokenExchangeGrant:
     registry: LiveRegistry
     tokens: SubjectTokens
     emit: Emit
-    without_rule: Mapping[str, Exchange] = field(default_factory=dict[str, Exchange])
+    without_rule: Mapping[str, Exchange] = msgspec.field(default_factory=dict[str, Exchange])
     """The requested types that need no rule of `token_exchange`, by their short names."""
 
     async def handle(self, request: TokenRequest) -> GrantResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -49,8 +48,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """The identity provider of an actor who is a user of one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectTokens:
+class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
     """Verifies subject and actor tokens; whatever is wrong with one is an InvalidRequest (RFC 8693 §2.2.2)."""
 
     issuer: str

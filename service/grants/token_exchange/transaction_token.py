@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 from uuid import uuid4
 
@@ -59,8 +58,7 @@ class _Origin(msgspec.Struct, frozen=True, kw_only=True):
     """The claims of the transaction token that is replaced."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionTokens:
+class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
     """The transaction token service of every trust domain of the configuration."""
 
     issuer: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from service.model.factors import Factors, FactorStore
 from service.model.handle import new_selector
@@ -13,8 +15,7 @@ ATTEMPTS = 10
 """Changes of the same person's factors at the same moment that one of them waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnrolledFactors:
+class EnrolledFactors(msgspec.Struct, frozen=True):
     """Each change is made once over all replicas, because it replaces exactly the version that it was computed from."""
 
     store: FactorStore

@@ -7,8 +7,10 @@ To add a kind of factor: a class with the methods of `EnrolmentMethod`, an entry
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Protocol
+
+import msgspec
 
 from service.identity.factors.methods import Asked, FactorAttempt
 from service.identity.factors.notifying import SafeNotifier
@@ -23,8 +25,7 @@ MAX_NAME = 60
 """Characters of the name that a person gives to a factor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
     """The person who adds a factor."""
 
     sub: str
@@ -63,8 +64,7 @@ class EnrolmentMethod(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedFactor:
+class AddedFactor(msgspec.Struct, frozen=True, kw_only=True):
     """A factor that was added just now."""
 
     amr: tuple[str, ...]
@@ -72,8 +72,7 @@ class AddedFactor:
     """Made with the first factor, and shown once; empty if the person has some already."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorChanges:
+class FactorChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Changes factors; each change is an event, and the person is notified."""
 
     second_factors: SecondFactors
@@ -151,7 +150,7 @@ def _rename(factors: Factors, factor_id: str, name: str) -> Factors | None:
     if factors.totp is not None and factor_id == factors.totp.id:
         return replace(factors, totp=replace(factors.totp, name=name))
     passkeys = tuple(
-        replace(one, name=name) if one.credential_id == factor_id else one
+        msgspec.structs.replace(one, name=name) if one.credential_id == factor_id else one
         for one in factors.passkeys
     )
     return None if passkeys == factors.passkeys else replace(factors, passkeys=passkeys)

@@ -8,8 +8,9 @@ step-up by `acr` then use it as any other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
+
+import msgspec
 
 from service.model.factors import Factors
 from service.protocol.params import Params
@@ -18,8 +19,7 @@ MFA = "mfa"
 """The method that stands for two different factors (RFC 8176 §2)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The page that a factor is asked for on; a challenge must be bound to both."""
 
     browser: str
@@ -28,8 +28,7 @@ class Asked:
     """The authorization request; empty at the user's own account."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactorAttempt:
+class FactorAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """A proof of a second factor, as it was sent."""
 
     sub: str

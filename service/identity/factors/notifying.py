@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import cast
 
+import msgspec
 import structlog
 
 from service.config import plugins
@@ -28,8 +28,7 @@ def open_user_notifier(name: str | None) -> UserNotifier | None:
     return cast("UserNotifier", plugins.make_plugin(name, _LOCATION, plugins.require_notifier))
 
 
-@dataclass(frozen=True, slots=True)
-class SafeNotifier:
+class SafeNotifier(msgspec.Struct, frozen=True):
     notifier: UserNotifier | None
     emit: Emit
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
+
+import msgspec
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import Owner
@@ -21,8 +23,7 @@ MAX_PASSKEYS = 20
 """Of one user; all of them are named to the browser each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class PasskeyOwners:
+class PasskeyOwners(msgspec.Struct, frozen=True):
     """Finds the owner of a passkey, because authenticators do not send the user's `sub`."""
 
     stores: Stores
@@ -43,8 +44,7 @@ class PasskeyOwners:
         await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserPasskeys:
+class UserPasskeys(msgspec.Struct, frozen=True, kw_only=True):
     """The passkeys that users have; each change of one is made once over all replicas."""
 
     passkeys: Passkeys
@@ -68,8 +68,7 @@ class UserPasskeys:
         return next(one for one in factors.passkeys if one.credential_id == name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasskeyMethod:
+class PasskeyMethod(msgspec.Struct, frozen=True, kw_only=True):
     name: ClassVar[str] = "passkey"
     used: UserPasskeys
     emit: Emit
@@ -93,8 +92,7 @@ class PasskeyMethod:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasskeyEnrolment:
+class PasskeyEnrolment(msgspec.Struct, frozen=True, kw_only=True):
     """Adds and removes passkeys (WebAuthn Level 3 §7.1)."""
 
     name: ClassVar[str] = PasskeyMethod.name

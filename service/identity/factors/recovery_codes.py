@@ -6,9 +6,11 @@ import hmac
 import secrets
 from base64 import b32encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import ClassVar
+
+import msgspec
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.methods import Asked, FactorAttempt
@@ -22,8 +24,7 @@ _BYTES = 10
 _GROUP = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryCodeMethod:
+class RecoveryCodeMethod(msgspec.Struct, frozen=True):
     name: ClassVar[str] = "recovery_code"
     enrolled: EnrolledFactors
 

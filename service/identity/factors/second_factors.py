@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.methods import FactorAttempt, FactorMethod
@@ -21,8 +22,7 @@ from service.model.factors import FactorNotice, Factors
 from service.model.handle import digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondFactors:
+class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
     enrolled: EnrolledFactors
     methods: tuple[FactorMethod, ...]
     """The first one that a person has enrolled is asked for first."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 import structlog
 
@@ -22,8 +20,7 @@ class FactorsUnreadable(StoreUnavailable):
     """Factors are stored that cannot be decrypted, or that are another person's, which is not the same as none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnedFactors:
+class OwnedFactors(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a record; the subject is in it, so that nobody's record passes for another person's."""
 
     sub: str
@@ -33,8 +30,7 @@ class OwnedFactors:
 CONTENT = Encoding("factors", OwnedFactors)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFactors:
+class StoredFactors(msgspec.Struct, frozen=True):
     """The `FactorStore` in Redis."""
 
     stores: Stores

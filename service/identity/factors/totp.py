@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import msgspec
@@ -32,8 +32,7 @@ AMR = "otp"
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class TotpMethod:
+class TotpMethod(msgspec.Struct, frozen=True):
     name: ClassVar[str] = "otp"
     enrolled: EnrolledFactors
 
@@ -61,8 +60,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(PendingTotp).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TotpEnrolment:
+class TotpEnrolment(msgspec.Struct, frozen=True, kw_only=True):
     """A person has one app at most; the secret can be scanned by several phones."""
 
     name: ClassVar[str] = TotpMethod.name

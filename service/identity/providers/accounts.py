@@ -6,7 +6,9 @@ The address is a weaker key than `sub`: it is compared only where the operator t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from service.identity.providers.provider import ProviderUserRefused
 from service.identity.sign_ins import SignIn
@@ -17,8 +19,7 @@ from service.model.user import LOCAL, FindsByEmail, User
 from service.protocol.email_domain import find_domain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderAccounts:
+class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
     users: FindsByEmail
     registry: LiveRegistry
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from hmac import compare_digest
 from typing import TypeVar, cast
+
+from msgspec.structs import replace
 
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from secrets import token_urlsafe
 from urllib.parse import quote_plus
 
+import msgspec
 import orjson
 
 from service.clock import clock
@@ -24,8 +24,7 @@ LIFETIME = 60
 """Seconds that a client assertion lasts; it is sent at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCredentials:
+class OwnCredentials(msgspec.Struct, frozen=True, kw_only=True):
     """The client secrets, and the keys that sign client assertions."""
 
     ring: KeyRing

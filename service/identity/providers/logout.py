@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from service.clock import clock
 from service.identity import provider_sessions
@@ -28,8 +29,7 @@ LONGEST = 255
 """Characters of `sub`, `sid` and `jti`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogoutToken:
+class LogoutToken(msgspec.Struct, frozen=True, kw_only=True):
     """The claims that count (§2.4); `sub` or `sid` is there, or both are."""
 
     sub: str | None
@@ -39,8 +39,7 @@ class LogoutToken:
     expires_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderLogout:
+class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
     directory: ProviderDirectory
     sessions: Sessions
     stores: Stores

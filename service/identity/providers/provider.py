@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Collection
-from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
@@ -50,8 +50,7 @@ class ProviderUserRefused(ProviderFailed):
     """The provider vouches for a user without permission to sign in here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderMetadata:
+class ProviderMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """The members that matter here (OpenID Connect Discovery §3)."""
 
     issuer: str
@@ -65,8 +64,7 @@ class ProviderMetadata:
     authorization_response_iss_parameter_supported: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownProvider:
+class KnownProvider(msgspec.Struct, frozen=True, kw_only=True):
     """The metadata and keys of a provider as they were fetched."""
 
     metadata: ProviderMetadata

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -25,8 +24,7 @@ from service.protocol.pkce import S256, s256
 from service.protocol.redirect_uri import with_query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderTokens:
+class ProviderTokens(msgspec.Struct, frozen=True, kw_only=True):
     """The token response (OIDC Core §3.1.3.3)."""
 
     id_token: str | None = None
@@ -37,8 +35,7 @@ class ProviderTokens:
     """GitHub refuses with status 200."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderWishes:
+class ProviderWishes(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of the client's request, or of our own page's, that are passed on to the provider."""
 
     prompt: frozenset[str] = frozenset()

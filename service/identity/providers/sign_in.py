@@ -5,7 +5,8 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.clock import clock
 from service.identity.providers import provider as upstream
@@ -46,8 +47,7 @@ ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "application/jwt"})
 _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderSignIn:
+class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """Every failure is an audit event; the page says only whether it may be temporary."""
 
     issuer: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
+
+import msgspec
 
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
@@ -23,8 +24,7 @@ from service.store.stores import Stores
 _SOURCE = ("users", "source")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the service that a source may need."""
 
     registry: LiveRegistry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -23,8 +22,7 @@ RENEWALS = 10
 """How often within the grace a user that is asked for all the time is written."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenUser:
+class SeenUser(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a record: an enabled user, without the hash of the password."""
 
     sub: str
@@ -35,15 +33,16 @@ class SeenUser:
 CONTENT = Encoding("last_seen", SeenUser)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastSeen:
+class LastSeen(msgspec.Struct, frozen=True, kw_only=True):
     """The enabled users of another system as they were when it last answered."""
 
     stores: Stores
     seal: Seal
     grace: int
     """Seconds for which a user counts as it was; 0 keeps nothing."""
-    _written: BoundedCache[str, User] = field(default_factory=lambda: BoundedCache(REMEMBERED))
+    _written: BoundedCache[str, User] = msgspec.field(
+        default_factory=lambda: BoundedCache(REMEMBERED)
+    )
 
     async def note(self, sub: str, user: User | None) -> None:
         """Remember what the system says of a user; forget a disabled or deleted one."""

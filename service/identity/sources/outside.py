@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar
 
+import msgspec
 import structlog
 
 from service.caching import BoundedCache
@@ -52,8 +52,7 @@ class _Ask(Protocol):
     async def __call__(self, question: Callable[[], Awaitable[Answer]]) -> Answer: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnFactors:
+class _OwnFactors(msgspec.Struct, frozen=True):
     """The second factors that another system keeps, asked within the limits of all questions to it."""
 
     store: FactorStore

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from service.store.verbs import Command
 
@@ -62,8 +63,7 @@ class Line(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """Redis behind one URL."""
 
     line: Line

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 from typing import Any
+
+import msgspec
 
 from service.store.engine.engine import TROUBLE, Line, NotReplicated, Overwhelmed
 from service.store.engine.link import MAX_WAITING
@@ -21,8 +22,7 @@ PATIENCE = 0.9
 """Share of the time that is left which a replica may take; in the rest the refusal reaches us."""
 
 
-@dataclass(slots=True)
-class _Commit:
+class _Commit(msgspec.Struct):
     """Commands that were sent together, and the future of their replies."""
 
     commands: Sequence[Command]

@@ -12,11 +12,12 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar, cast
 from weakref import WeakSet
+
+import msgspec
 
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap.lines import Addresses, Line, open_line
@@ -52,8 +53,7 @@ _REFUSALS = (
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(msgspec.Struct, frozen=True, kw_only=True):
     """A search for a few entries (RFC 4511 §4.5.1)."""
 
     base: str
@@ -64,8 +64,7 @@ class Search:
     """The most entries that the directory may send."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """An entry, with its attributes by their names in lower case (RFC 4512 §2.5)."""
 
     dn: str
@@ -79,8 +78,7 @@ class TooManyEntries(Exception):
     """More entries fit than a search has asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Connection:
+class _Connection(msgspec.Struct, frozen=True):
     line: Line
     libldap: Any
 
