@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,11 +15,12 @@ from service.config.problem import Finding, Location, Problem
 from service.config.reading.files import FilesRead
 from service.config.rules.uris import is_loopback
 from service.config.schema.file import Settings
+from service.model import types
 from service.model.catalogue import Catalogue
 from service.model.registry import Registry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Configuration(Settings):
     """All settings of one start, and the registry, which a reload replaces."""
 

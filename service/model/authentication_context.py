@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Annotated
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class AuthenticationContext(types.Section):
     """An authentication context (acr) and the authentication methods that meet it."""
 

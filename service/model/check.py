@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class CheckSettings(types.Section):
     """The answers of `/connect/check` about the API."""
 
@@ -21,7 +20,7 @@ class CheckSettings(types.Section):
     """The trust domain of the transaction tokens; null: the only one of trust_domains."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Demand(types.Section):
     """The requirements of a request to the API; proxies that append the original path name it (`/connect/check/API/NAME/…`)."""
 

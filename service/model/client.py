@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from service.model import types
 from service.model.client_entry import ClientEntry
 from service.model.conditions import is_any_met
 from service.model.handle import digest, new_selector
@@ -79,7 +80,7 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
         return not self.identity_providers or idp in self.identity_providers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Client(ClientEntry):
     """A client with what follows from its keys, from the API resources and from the catalogue."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address
 from typing import Annotated, Literal
 
@@ -54,7 +54,7 @@ def _certificate(value: str) -> str:
 _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ProfileOptions(types.Section):
     """The choices that the profile leaves."""
 
@@ -62,7 +62,7 @@ class ProfileOptions(types.Section):
     """plain: a client of fapi2_message_signing may get authorization responses that are not signed; null: it gets JARM only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ClientEntry(types.Section):
     """A client of the service."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from service.model import types
 from service.protocol.authorization_details import Detail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class AuthorizationDetailsTypeEntry(types.Section):
     """A type of authorization_details (RFC 9396 §2)."""
 
@@ -25,7 +25,7 @@ class AuthorizationDetailsTypeEntry(types.Section):
     null: the name of the type, and all members."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class AuthorizationDetailsType(AuthorizationDetailsTypeEntry):
     """A type of authorization_details whose schema has been read."""
 

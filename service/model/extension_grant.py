@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ExtensionGrantRegistration(types.Section):
     """A handler of a further grant type (RFC 6749 §4.5)."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class IdJagTarget(types.Section):
     """Another authorization server, and what clients may do there in the name of users of this service."""
 

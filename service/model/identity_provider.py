@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from service.model import types
@@ -19,7 +19,7 @@ def _email_domain(value: str) -> str:
     return domain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class IdentityProvider(types.Section):
     """A provider at which users may sign in; acr_values=idp:<name> chooses it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from service.model import types
@@ -11,7 +10,7 @@ RequiredFactor = Literal["never", "enrolled", "always"]
 """Who has to give a second factor: nobody, users who have enrolled one, or everybody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Webauthn(types.Section):
     """Passkeys (WebAuthn)."""
 
@@ -20,7 +19,7 @@ class Webauthn(types.Section):
     login.example.com, lets other services of that domain use the same passkeys. A change takes effect at a restart, and all passkeys are lost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Mfa(types.Section):
     """A second factor besides the password: a code of an app (TOTP), a passkey, or a recovery code."""
 

@@ -39,7 +39,7 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 _TENANT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ApiResourceEntry(types.Section):
     """An API that accepts access tokens of this service."""
 
@@ -79,7 +79,7 @@ class ApiResourceEntry(types.Section):
     """The URL at which the API publishes its public keys. Give this or jwks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ApiResource(ApiResourceEntry):
     """A resource server, which is an audience of access tokens (RFC 8707 §2) and may introspect (RFC 7662 §2.1)."""
 
@@ -94,7 +94,7 @@ class ApiResource(ApiResourceEntry):
         return self.name in audience or self.url in audience
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Scope(types.Section):
     """A scope value, and what the consent page says of it."""
 
@@ -114,7 +114,7 @@ class Scope(types.Section):
     """The claims of the user that it gives access to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ApiScope(Scope):
     """A scope value of an API, and what the consent page says of it."""
 
@@ -138,7 +138,7 @@ Api = ApiResource | ApiScope
 """A caller that introspects with a name and a secret of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class IdentityResource(Scope):
     """A scope value that gives access to claims of the user (OIDC Core §5.4)."""
 

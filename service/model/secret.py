@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Secret(types.Section):
     """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from service.model import types
@@ -21,7 +21,7 @@ def _email_domain(value: str) -> str:
     return domain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Tenant(types.Section):
     """An organisation with users, identity providers and a look of its own; acr_values=tenant:<name> chooses it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,7 +16,7 @@ SELF = "self"
 """The name of this service among the issuers of subject tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ExchangeRuleEntry(types.Section):
     """A rule of token exchange (RFC 8693); the first one that fits a request decides."""
 
@@ -61,7 +61,7 @@ class ExchangeCase(msgspec.Struct, frozen=True, kw_only=True):
     has_actor: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ExchangeRule(ExchangeRuleEntry):
     """A rule that knows its place."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class TrustDomain(types.Section):
     """A trust domain, for whose workloads this service makes transaction tokens (draft-ietf-oauth-transaction-tokens-10)."""
 

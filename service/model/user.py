@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Protocol, runtime_checkable
 
 from service.model import types
@@ -20,7 +20,7 @@ MAX_SUB = 255
 MAX_USERNAME = 254
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class User(types.Section):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 

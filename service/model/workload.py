@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from service.model import types
@@ -12,7 +12,7 @@ from service.protocol import workload
 _SEPARATOR = {"kubernetes": ":", "spiffe": "/", "oidc": "/"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class WorkloadRule(types.Section):
     """Identifies workloads as a client, or as an API."""
 
@@ -46,7 +46,7 @@ class Workload(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class WorkloadIssuer(types.Section):
     """A platform that gives each of its workloads a token of its own, which is the workload's credential here."""
 

@@ -128,7 +128,8 @@ async def test_the_number_of_cached_key_sets_is_limited(
 ) -> None:
     http = published.keys.published.http
     few = PublishedKeys(http, size=2)
-    published = msgspec.structs.replace(published, keys=replace(published.keys, published=few))
+    keys = msgspec.structs.replace(published.keys, published=few)
+    published = replace(published, keys=keys)
     server.publish(rsa(0))
     token = await rsa(0).sign(CLAIMS, typ="JWT")
     for path in ("a", "b", "c", "c", "b", "a"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -41,7 +41,7 @@ def _with_builtin_claims(value: object) -> object:
     return {"user_claims": registry.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Registration(types.Section):
     """Dynamic registration of clients (RFC 7591, RFC 7592)."""
 
@@ -56,7 +56,7 @@ class Registration(types.Section):
     """The scope values that registered clients may ask for; offline_access allows them refresh tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ClientIdMetadata(types.Section):
     """Clients that nobody registers: their client_id is an https URL, and behind it is a document that describes them, as MCP
     clients have it (draft-ietf-oauth-client-id-metadata-document-02)."""
@@ -72,7 +72,7 @@ class ClientIdMetadata(types.Section):
     """How long a document counts until it is fetched again, at most; less where the document's server says so, but 5 minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Ui(types.Section):
     """The look of the pages."""
 
@@ -99,7 +99,7 @@ class Ui(types.Section):
     login page. `/.well-known/change-password` also leads to forgot_password."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Settings(types.Section):
     """The settings that a reload cannot change."""
 
@@ -137,7 +137,7 @@ class Settings(types.Section):
         return self.mtls.client_ca or (self.server.tls.client_ca if self.server.tls else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class ConfigurationFile(Settings):
     """The service's one configuration file."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from service.model import types
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class HttpUsers(types.Section):
     """A service of yours that knows the users, and verifies their passwords; docs/users.md describes its two requests."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -53,7 +53,7 @@ def _filter(value: str) -> str:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class LdapGroups(types.Section):
     """The groups of a user as a claim."""
 
@@ -74,7 +74,7 @@ class LdapGroups(types.Section):
     so set `base` to a place where only administrators make groups."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Ldap(types.Section):
     """The directory that users come from; a password is verified by a bind there (RFC 4513 §5.1.3)."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from service.model import types
@@ -19,7 +19,7 @@ def _workers(value: object) -> int:
     raise types.expected("a number of processes, or auto")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Tls(types.Section):
     """TLS of this service itself, if no proxy in front of it does that."""
 
@@ -34,7 +34,7 @@ class Tls(types.Section):
     it would ask its user for a certificate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Server(types.Section):
     """The address, the processes and the limits of the server."""
 
@@ -84,7 +84,7 @@ class Server(types.Section):
         return self.client_certificate_header is not None or self.mtls_port is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class SigningKey(types.Section):
     """One of your own keys."""
 
@@ -100,7 +100,7 @@ class SigningKey(types.Section):
     """The time at which it stops signing; it is still published then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Signing(types.Section):
     """The keys that sign tokens, and their rotation."""
 
@@ -126,7 +126,7 @@ class Signing(types.Section):
     """How long a key is published after it has stopped signing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Session(types.Section):
     """The lifetime of sign-ins, and their cookie."""
 
@@ -141,7 +141,7 @@ class Session(types.Section):
     """none: the cookie is also sent in frames of other sites, so that they can renew tokens silently; on https only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Dpop(types.Section):
     """Tokens that are bound to a key of the client (DPoP, RFC 9449)."""
 
@@ -154,7 +154,7 @@ class Dpop(types.Section):
     """How long a nonce is given out; it is accepted for as long again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Mtls(types.Section):
     """Authentication of clients by certificates (mutual TLS, RFC 8705)."""
 
@@ -163,7 +163,7 @@ class Mtls(types.Section):
     verifies the chain itself, also behind a proxy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Ciba(types.Section):
     """Authentication that a client begins without a browser, and that the user confirms elsewhere (CIBA Core)."""
 
@@ -182,7 +182,7 @@ class Ciba(types.Section):
     """The longest binding message, in characters; the user has to read and compare it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Outgoing(types.Section):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 
@@ -196,7 +196,7 @@ class Outgoing(types.Section):
     may lead anywhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Limits(types.Section):
     """Limits against guessing and flooding."""
 

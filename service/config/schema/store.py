@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -82,7 +82,7 @@ def _allowed_options(url: SplitResult) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Store(types.Section):
     """The Redis that keeps sessions, tokens and keys."""
 

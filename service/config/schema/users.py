@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from service.config.schema.http_users import HttpUsers
@@ -32,7 +32,7 @@ def _source(value: str) -> str:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class SqlColumns(types.Section):
     """The columns of users.sql.table; instead of a column's name any SQL expression may be written."""
 
@@ -46,7 +46,7 @@ class SqlColumns(types.Section):
     """Whether the user may sign in and use tokens, such as is_active or deleted_at IS NULL; null: everybody may."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class SqlQueries(types.Section):
     """Queries of your own, instead of those that are made from the table and its columns.
 
@@ -69,7 +69,7 @@ class SqlQueries(types.Section):
     """Writes :enabled, true or false, of the user :sub."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class SqlUsers(types.Section):
     """The users of an SQL database, for source: sql."""
 
@@ -97,7 +97,7 @@ class SqlUsers(types.Section):
     """How old a connection may become; less than the time after which the database or a firewall closes idle ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@types.section
 class Users(types.Section):
     """The users of this service itself, and how long another system that knows them may take to answer."""
 
