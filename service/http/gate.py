@@ -43,8 +43,6 @@ A = TypeVar("A", bound=Answered)
 COMMANDS = 2
 """Store time of a whole request, as a multiple of one command's time-out."""
 
-MICRO = 1_000_000
-
 REQUEST_ID = "X-Request-ID"
 _GIVEN_ID = istr(REQUEST_ID)
 
@@ -109,6 +107,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
     span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
     """Traces a request, by its method and headers; None if nothing is traced."""
+    answers_at_once: bool
+    """Whether answers may be given without a context of their own: not where each request is traced, or gets a line."""
 
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
         """Answer a request that aiohttp has read; `route` finds the handlers that are not direct."""
@@ -119,15 +119,13 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     def answer_whole(self, request: WholeRequest, route: Direct) -> Answer | Awaitable[Answer]:
         """Answer a request of the fast lane by its route; at once what waits for nothing."""
-        if self.span is None and route.at_once is not None:
+        if self.answers_at_once and route.at_once is not None:
             started, found = perf_counter(), route.at_once(request)
             if found is not None:
                 answer, event = found
-                request_id = self._begin(request)
                 self.emit(event)
-                self._finish(request, answer.headers, request_id, request.path)
+                self._finish(answer.headers, _request_id(request))
                 self._emit(request, route.path, answer.status, started)
-                current_request_id.set(None)  # all connections share this context
                 return answer
         answering = self._guard(request, request.path, route.handler, endpoint=route.path)
         if self.span is None:
@@ -171,7 +169,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         except Exception:
             log.exception("unforeseen error")
             answered = _error_answer(ServerError("something unforeseen happened"))
-        undecided = self._finish(request, answered.headers, request_id, path)
+        self._finish(answered.headers, request_id)
+        undecided = self.cors.add_headers(path, request, answered.headers)
         if undecided is not None:
             await self.cors.add_registered(path, undecided, answered.headers)
         named: str = endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED)
@@ -179,11 +178,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return answered
 
     def _begin(self, request: Message) -> str:
-        """Give the request its id, the caller's own if there is one, and its place in logs and limits."""
-        given_id = request.headers.get(_GIVEN_ID)
-        request_id = (
-            given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
-        )
+        """Give the request its id, and its place in logs and limits."""
+        request_id = _request_id(request)
         current_request_id.set(request_id)
         if current_client_key.get() is not None:  # of the request before on this connection
             current_client_key.set(None)
@@ -191,17 +187,14 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             current_caller.set(partial(self.caller.find, request))
         return request_id
 
-    def _finish(
-        self, request: Message, headers: MutableMapping[str, str], request_id: str, path: str
-    ) -> str | None:
-        """Add the header fields of every answer; return the origin that is yet to be decided on."""
+    def _finish(self, headers: MutableMapping[str, str], request_id: str) -> None:
+        """Add the header fields of every answer."""
         headers[REQUEST_ID] = request_id
         if self.draining.is_set():
             headers["Connection"] = "close"  # the next request goes to another replica
-        return self.cors.add_headers(path, request, headers)
 
     def _emit(self, request: Message, endpoint: str, status: int, started: float) -> None:
-        seconds = int((perf_counter() - started) * MICRO) / MICRO
+        seconds = perf_counter() - started
         self.emit(
             RequestAnswered(
                 method=request.method, endpoint=endpoint, status=status, seconds=seconds
@@ -228,6 +221,12 @@ GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)
 async def _trace(span: AbstractContextManager[None], answering: Awaitable[A]) -> A:
     with span:
         return await answering
+
+
+def _request_id(request: Message) -> str:
+    """Return the id that the caller gave the request, or a new one."""
+    given = request.headers.get(_GIVEN_ID)
+    return given if given and _REQUEST_ID_FORMAT.fullmatch(given) else new_request_id()
 
 
 def new_request_id() -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from hashlib import blake2b
 
 import msgspec
 
-from service.caching import BoundedCache
 from service.clock import clock
 from service.http.endpoint import Answer, Fields, WholeRequest
 from service.keys.keyring import KeyRing
@@ -45,7 +45,7 @@ class RememberedAnswers:
         self._tracking = tracking
         self._registry = registry
         self._ring = ring
-        self._known = BoundedCache[bytes, Remembered](tracking.entries // 2)
+        self._known = OrderedDict[bytes, Remembered]()
 
     def sources(self) -> Sources:
         """Return what an answer is made of, to be taken before it is made: a reload may come in between."""
@@ -53,7 +53,7 @@ class RememberedAnswers:
 
     def find(self, key: bytes) -> Remembered | None:
         """Return the answer if it still is right."""
-        known = self._known.get_stale(key)  # what it has of time is `expires_at`
+        known = self._known.get(key)
         if (
             known is None
             or known.registry is not self._registry.current
@@ -82,17 +82,16 @@ class RememberedAnswers:
         )
         if not (follows_from_registry and is_own):
             return
-        self._known.put(
-            key,
-            Remembered(
-                fields=answer.fields,
-                body=_copy(answer.body),
-                event=TokenIntrospected(caller=api.name, active=True),
-                registry=registry,
-                public_jwks=public_jwks,
-                expires_at=token.expires_at,
-                kept=token.kept,
-            ),
+        if len(self._known) >= self._tracking.entries // 2:
+            self._known.popitem(last=False)
+        self._known[key] = Remembered(
+            fields=answer.fields,
+            body=_copy(answer.body),
+            event=TokenIntrospected(caller=api.name, active=True),
+            registry=registry,
+            public_jwks=public_jwks,
+            expires_at=token.expires_at,
+            kept=token.kept,
         )
 
 

@@ -15,6 +15,7 @@ from threading import get_ident
 import msgspec
 import orjson
 import structlog
+from msgspec.structs import replace
 
 from service.model import ciba_events, events, factor_events, request_context
 from service.model.api_events import TokenChecked, TokenIntrospected
@@ -49,7 +50,14 @@ FREQUENT = frozenset[type[object]]({TokenChecked, TokenIntrospected})
 
 _ERROR, _SERVER_ERROR = HTTPStatus.BAD_REQUEST.value, HTTPStatus.INTERNAL_SERVER_ERROR.value
 _NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+_MICRO = 6
+"""Decimal places of seconds in the log."""
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def writes_frequent() -> bool:
+    """Return whether every event gets a line, so that each request gets some."""
+    return _requests.isEnabledFor(logging.DEBUG) or _audit.isEnabledFor(logging.DEBUG)
 
 
 class FanOut:
@@ -108,9 +116,10 @@ class EventLog:
         write: Callable[[str], object] = _write_to_standard_error,
         render: Callable[[bytes], str] = bytes.decode,
     ) -> None:
-        """Take the function that writes lines, and the one that makes a line of an event's JSON."""
+        """Take the function that writes lines, and the one that makes a line of an event's JSON; the levels are as they are now."""
         self._write = write
         self._render = render
+        self._writes_frequent = writes_frequent()
         self._kinds: dict[type[object], tuple[str, str]] = {}
         self._waiting: list[tuple[_Head, object]] = []
 
@@ -125,14 +134,18 @@ class EventLog:
     def note(self, event: object) -> None:
         """Write one event soon; successful requests and introspections only at level debug."""
         if type(event) is RequestAnswered:  # `isinstance` takes longer for structs
-            level = "debug" if event.status < _ERROR else "info"
-            if event.status >= _SERVER_ERROR:
-                level = "warning"
+            if event.status >= _ERROR:
+                level = "info" if event.status < _SERVER_ERROR else "warning"
+            elif self._writes_frequent:
+                level = "debug"
+            else:
+                return
             if _requests.isEnabledFor(_NUMBERS[level]):
+                event = replace(event, seconds=round(event.seconds, _MICRO))
                 self._keep(event, level, "request_answered", logger="requests")
             return
         kind = type(event)
-        if kind not in FREQUENT or _audit.isEnabledFor(logging.DEBUG):
+        if kind not in FREQUENT or self._writes_frequent:
             known = self._kinds.get(kind) or self._kinds.setdefault(kind, _level_and_name(kind))
             self._keep(event, *known, logger="audit")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter as Times
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from operator import attrgetter
@@ -23,6 +22,7 @@ from service.model import (
     passkey_events,
     provider_events,
 )
+from service.model.events import RequestAnswered
 from service.observe import readings
 from service.observe.durations import Durations
 from service.observe.readings import NAMESPACE, Readings
@@ -34,6 +34,7 @@ SETTLED_WITHIN = 0.2
 """Seconds until an event is counted, unless the metrics are read before."""
 
 AT_ONCE = 500
+"""Requests at most that are counted at once, so that others wait little meanwhile."""
 
 MAX_REMEMBERED = 1000
 """Callers can make up what becomes `other`, so not everything is remembered."""
@@ -150,7 +151,10 @@ class Metrics:
         }
         self._labels_of = {kind: _reader(labels) for kind, (_, _, *labels) in COUNTED.items()}
         self._labelled: dict[_Happened, Counter] = {}
-        self._waiting: list[object] = []
+        self._happened = defaultdict[_Happened, int](int)  # a `Counter` takes twice as long
+        self._answered = defaultdict[tuple[str, str, int], list[float]](list)
+        """How long requests took, by their labels."""
+        self._is_due = False
         self._store = readings.StoreGauges(self._registry)
         self._users = readings.UserSourceGauges(self._registry)
         self.connections = readings.ConnectionMetrics(self._registry)
@@ -161,41 +165,41 @@ class Metrics:
         self._readings = state
 
     def count(self, event: object) -> None:
-        """Count an event, a little later and together with others: so each costs a third of what it costs alone."""
-        self._waiting.append(event)
-        if len(self._waiting) >= AT_ONCE:
-            self.settle()
-        elif len(self._waiting) == 1:
-            try:
-                asyncio.get_running_loop().call_later(SETTLED_WITHIN, self.settle)
-            except RuntimeError:
+        """Note an event, to be counted a little later with those that are equal: so each costs a third of what it costs alone."""
+        if type(event) is RequestAnswered:  # the most frequent by far, and timed
+            seconds = self._answered[event.endpoint, event.method, event.status]
+            seconds.append(event.seconds)
+            if len(seconds) >= AT_ONCE:
                 self.settle()
+        elif labels_of := self._labels_of.get(type(event)):
+            self._happened[type(event), labels_of(event)] += 1
+        if not self._is_due:
+            self._settle_soon()
+
+    def _settle_soon(self) -> None:
+        try:
+            asyncio.get_running_loop().call_later(SETTLED_WITHIN, self._settle_now)
+            self._is_due = True
+        except RuntimeError:
+            self.settle()
+
+    def _settle_now(self) -> None:
+        self._is_due = False
+        self.settle()
 
     def settle(self) -> None:
-        """Count what is equal at once: of five hundred events there are only a few kinds."""
-        waiting, self._waiting = self._waiting, []
-        by_kind = defaultdict[type[object], list[object]](list)
-        for event in waiting:
-            by_kind[type(event)].append(event)
-        self._count_answers(by_kind.pop(events.RequestAnswered, []))
-        for kind, happened in by_kind.items():
-            if kind in self._labels_of:
-                for values, often in Times(map(self._labels_of[kind], happened)).items():
-                    self._counter((kind, values)).inc(often)
+        """Count what was noted."""
+        for kind_and_labels, often in self._happened.items():
+            self._counter(kind_and_labels).inc(often)
+        self._happened.clear()
+        for labels, seconds in self._answered.items():
+            self._counter((RequestAnswered, labels)).inc(len(seconds))
+            self.timed.note_all(RequestAnswered, labels[0], seconds)
+        self._answered.clear()
         self.timed.settle()
         if self._readings is not None:
             self._store.update(self._readings)
             self._users.update(self._readings)
-
-    def _count_answers(self, answers: list[Any]) -> None:
-        """Count the most frequent events, and note how long they took, in one pass."""
-        kind = events.RequestAnswered
-        labels_of, took = self._labels_of[kind], defaultdict[Any, list[float]](list)
-        for answer in answers:
-            took[labels_of(answer)].append(answer.seconds)
-        for labels, seconds in took.items():
-            self._counter((kind, labels)).inc(len(seconds))
-            self.timed.note_all(kind, labels[0], seconds)
 
     def _counter(self, happened: _Happened) -> Counter:
         """Return the counter with these labels, remembered: prometheus_client looks it up under a lock."""

@@ -15,6 +15,7 @@ from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.key_proofs import KeyProofs, TokenGuard
 from service.http.proxy import ClientAddress
 from service.identity.fresh_logins import FreshLogins
+from service.observe.event_log import writes_frequent
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
@@ -109,6 +110,7 @@ def build_application(
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         span=None if spans is None else spans.request,
+        answers_at_once=spans is None and not writes_frequent(),
     )
     app.add_routes(route.for_aiohttp() if isinstance(route, Direct) else route for route in routes)
     return app

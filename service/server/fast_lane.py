@@ -37,7 +37,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     answer: Callable[[WholeRequest, Direct], Answer | Awaitable[Answer]]
     """Answers at once what waits for nothing."""
     always: str
-    """The header fields of every answer, as they go over the wire."""
+    """The header fields of every answer but the date, as they go over the wire."""
     otherwise: Callable[[], asyncio.Protocol]
     """Makes aiohttp's protocol for all else."""
     idle_seconds: float
@@ -45,7 +45,8 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     largest: int = LARGEST
     connections: set[LaneConnection] = msgspec.field(default_factory=set)
     closing: bool = msgspec.field(default=False)
-    _date: tuple[int, str] = msgspec.field(default=(0, ""))
+    _second: int = msgspec.field(default=0)
+    _fields: str = msgspec.field(default="")
     _sweeping: asyncio.TimerHandle | None = msgspec.field(default=None)
 
     def connection(self) -> LaneConnection:
@@ -77,12 +78,13 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     def _answers(self) -> list[asyncio.Task[None]]:
         return [each.answering for each in self.connections if each.answering]
 
-    def date(self) -> str:
-        """Return the present second as HTTP writes it, made once a second (RFC 9110 §6.6.1)."""
+    def fields(self) -> str:
+        """Return the header fields of every answer with the date, made once a second (RFC 9110 §6.6.1)."""
         now = int(time())
-        if now != self._date[0]:
-            self._date = (now, format_date_time(now))
-        return self._date[1]
+        if now != self._second:
+            self._second = now
+            self._fields = f"{self.always}Date: {format_date_time(now)}\r\n"
+        return self._fields
 
     def _sweep_later(self) -> None:
         loop = asyncio.get_running_loop()
@@ -108,7 +110,7 @@ class LaneConnection(asyncio.Protocol):
         self._lane = lane
         self._loop = loop
         self._transport: asyncio.Transport | None = None
-        self._reader = WholeRequestReader(lane.largest)
+        self._reader = WholeRequestReader(lane.largest, lane.served)
         self._idle_since = loop.time()
         self._later = b""
         """Bytes that came before the answer was ready."""
@@ -147,17 +149,16 @@ class LaneConnection(asyncio.Protocol):
                 self._transport.pause_reading()
             return
         request = self._reader.read(data)
-        route = None if request is None else self._lane.served.find(request.method, request.path)
-        if request is None or route is None:
+        if request is None or request.route is None:
             self._hand_over(data)
             return
-        answer = self._lane.answer(request, route)
+        answer = self._lane.answer(request, request.route)
         if isinstance(answer, Answer):
             self._send(answer)
             return
         # A name that is given costs less than one that asyncio makes up.
         answering = self._answer(answer)
-        self.answering = asyncio.Task(answering, loop=self._loop, name=route.path)
+        self.answering = asyncio.Task(answering, loop=self._loop, name=request.route.path)
 
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read its answers."""
@@ -227,8 +228,8 @@ class LaneConnection(asyncio.Protocol):
                 raise ValueError("a header field holds a line break")
             own += f"{name}: {value}\r\n"
         head = (
-            f"{_STATUS_LINES[answer.status]}{answer.fields.wire}{self._lane.always}{own}"
-            f"Content-Length: {len(answer.body)}\r\nDate: {self._lane.date()}\r\n\r\n"
+            f"{_STATUS_LINES[answer.status]}{answer.fields.wire}{self._lane.fields()}{own}"
+            f"Content-Length: {len(answer.body)}\r\n\r\n"
         )
         return head.encode() + answer.body
 

@@ -6,7 +6,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec.structs import replace
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from service.http.endpoint import WholeRequest
+from service.http.endpoint import DirectRoutes, WholeRequest
 
 LARGEST = 16384
 """Bytes of a request; larger ones are rare, and left to aiohttp."""
@@ -23,12 +23,13 @@ class WholeRequestReader:
     """Reads the requests of one connection, one after the other."""
 
     __slots__ = (
-        *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_url"),
-        *("peer_certificates", "remote"),
+        *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_served"),
+        *("_url", "peer_certificates", "remote"),
     )
 
-    def __init__(self, largest: int) -> None:
+    def __init__(self, largest: int, served: DirectRoutes) -> None:
         self._largest = largest
+        self._served = served
         self._head = b""
         self._last: WholeRequest | None = None
         self.remote: str | None = None
@@ -62,6 +63,7 @@ class WholeRequestReader:
         if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
             return None
         path, _, query = self._url.decode("latin-1").partition("?")
+        method = parser.get_method().decode()
         request = WholeRequest(
             method=method,
             path=path,
@@ -70,6 +72,7 @@ class WholeRequestReader:
             body=self._body,
             remote=self.remote,
             peer_certificates=self.peer_certificates,
+            route=self._served.find(method, path),
         )
         # The head is remembered unless llhttp skipped something: line breaks before or after the request.
         head = data[: data.find(_END_OF_HEAD) + len(_END_OF_HEAD)]

@@ -96,13 +96,13 @@ def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
     ids=["debug", "info", "warning", "error"],
 )
 def test_a_request_is_logged_at_the_level_of_its_status(
-    log: EventLog,
     lines: list[str],
     level: int,
     written: list[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(level, "service.requests")
+    log = EventLog(lines.append)
     for event in (ANSWERED, REFUSED, FAILED):
         log.note(event)
     assert [json.loads(line)["level"] for line in lines] == written
