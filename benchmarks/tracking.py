@@ -22,7 +22,7 @@ from benchmarks.turns import ratio
 from benchmarks.works import basic, user_token
 
 HOT = 1000
-"""Tokens that nine of ten requests are about; every tenth is about one that nobody has asked about."""
+"""Tokens that nine of ten requests are about, in all rounds; every tenth is about one that nobody has asked about."""
 
 PER_SECOND = 60_000
 """More requests than can be served, so that no new token comes twice."""
@@ -46,8 +46,9 @@ def measure(effort: Effort) -> list[Finding]:
             ON: servers.service(redis_url, configuration=tracking),
         }
         measured: dict[str, list[Measured]] = {OFF: [], ON: []}
+        hot = asyncio.run(_tokens(redis_url, HOT))
         for _ in range(effort.rounds):
-            asked = asyncio.run(_prepare(redis_url, folder, effort.seconds * PER_SECOND))
+            asked = asyncio.run(_prepare(redis_url, folder, hot, effort.seconds * PER_SECOND))
             for name, server in running.items():
                 sample = turn(server, asked, connections=effort.connections, seconds=effort.seconds)
                 measured[name].append(sample)
@@ -78,8 +79,7 @@ def _configuration(folder: Path, tracking: str) -> Path:
     return file
 
 
-async def _prepare(redis_url: str, folder: Path, most: int) -> Requests:
-    hot = await _tokens(redis_url, HOT)
+async def _prepare(redis_url: str, folder: Path, hot: list[str], most: int) -> Requests:
     new = iter(await _tokens(redis_url, most // 10))
     some = random.Random(1)  # noqa: S311 - no secret
     tokens = (some.choice(hot) if number % 10 else next(new) for number in range(most))

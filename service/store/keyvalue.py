@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 import msgspec
 import structlog
@@ -98,11 +98,9 @@ class KeyValue:
         if tracking is None or line.circuit_open:
             values = await self._ask(self._line, [("GET", a.key), ("GET", b.key)])
             return *_decode((a, b), values), ()
-        kept = tracking.find(a.key), tracking.find(b.key)
-        if kept[0] is not None and kept[1] is not None and tracking.is_fresh:
-            found = _decode((a, b), (kept[0].value, kept[1].value))
-            return *found, cast("tuple[Kept, ...]", kept)
         places = tracking.reserve(a.key), tracking.reserve(b.key)
+        if places[0].is_known and places[1].is_known and tracking.is_fresh:
+            return *_decode((a, b), (places[0].value, places[1].value)), places
         values = await self._ask(line, [("GET", a.key), ("GET", b.key)])
         decoded = _decode((a, b), values)
         for place, value in zip(places, values, strict=True):

@@ -52,13 +52,8 @@ class Tracking:
         """Return how many values are kept and count."""
         return len(self._places) if self.is_fresh else 0
 
-    def find(self, key: str) -> Kept | None:
-        """Return the value of a key if it is kept, and counts."""
-        kept = self._places.get(key)
-        return kept if kept is not None and kept.is_known else None
-
     def reserve(self, key: str) -> Kept:
-        """Return the place for the value of a key that Redis is asked for now; the oldest one makes room."""
+        """Return the place of a key, to be asked for now unless its value is known; for a new one the oldest makes room."""
         kept = self._places.get(key)
         if kept is None:
             if len(self._places) >= self.entries:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import logging
 import re
 import tracemalloc
 from collections.abc import Mapping
@@ -92,6 +94,27 @@ async def test_it_has_the_id_of_its_own_request(service: RunningService, token: 
             "/connect/introspect", auth="api1", headers={"X-Request-ID": name}, token=token
         )
         assert (answer.json["active"], answer.headers["X-Request-ID"]) == (True, name)
+
+
+async def test_at_level_debug_it_gets_lines_with_the_id_of_its_request(
+    start: Start,
+    config: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG, "service")
+    service = await start(config)
+    token = str((await service.user_token("opaque"))["access_token"])
+    await until_remembered(service, token)
+    headers = {"X-Request-ID": "mine"}
+    await service.post("/connect/introspect", auth="api1", headers=headers, token=token)
+    written, wanted = "", {"token_introspected", "request_answered"}
+    async with asyncio.timeout(60):
+        while wanted:
+            await asyncio.sleep(0)
+            written += capfd.readouterr().err
+            said = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
+            wanted -= {line["event"] for line in said if line["request_id"] == "mine"}
 
 
 async def test_it_is_counted_as_any_other(service: RunningService, token: str) -> None:

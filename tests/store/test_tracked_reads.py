@@ -116,8 +116,8 @@ async def test_a_change_of_this_process_is_seen_at_once(kv: KeyValue) -> None:
 
 async def test_a_lost_connection_makes_everything_unknown(kv: KeyValue, admin: Redis) -> None:
     tracking = await kept(kv)
-    place = tracking.find(ONE.key)
-    assert place is not None
+    place = tracking.reserve(ONE.key)
+    assert place.is_known
     admin.client_kill_filter(_type="normal", skipme=True)
     await wait_until(lambda: not place.is_current)
     assert not tracking.is_fresh
@@ -131,8 +131,8 @@ async def test_a_server_that_is_no_master_any_more_is_not_believed(tmp_path: Pat
         admin.mset({ONE.key: 1, TWO.key: 2})
         kv = open_store(url, timeout=30, tracking=Tracking(1000))
         tracking = await kept(kv)
-        place = tracking.find(ONE.key)
-        assert place is not None
+        place = tracking.reserve(ONE.key)
+        assert place.is_known
         admin.replicaof("127.0.0.1", 1)
         await wait_until(lambda: not place.is_current)
         assert not tracking.is_fresh
@@ -188,12 +188,11 @@ async def test_a_redis_that_stands_still_is_an_honest_failure(
 
 async def test_values_that_make_room_are_unknown(kv: KeyValue) -> None:
     tracking = await kept(kv)
-    place = tracking.find(ONE.key)
+    place = tracking.reserve(ONE.key)
     for number in range(1000):
         tracking.reserve(f"other{number}")
-    assert place is not None
     assert not place.is_current
-    assert tracking.find(ONE.key) is None
+    assert not tracking.reserve(ONE.key).is_known
 
 
 class Model:
@@ -232,9 +231,9 @@ class Model:
 
     def is_right(self, key: int) -> bool:
         """Whether what is kept is what Redis has, or news of the change is on the way."""
-        kept = self.tracking.find(str(key))
+        kept = self.tracking.reserve(str(key))
         told = any(at == key and place is None for at, _, place in self.on_the_way)
-        return kept is None or kept.value == self.stored[key] or told
+        return not kept.is_known or kept.value == self.stored[key] or told
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ask", "change", "receive", "use"]), st.integers(0, 2))))
