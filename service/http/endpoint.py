@@ -11,7 +11,7 @@ from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 
 
-class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
+class WholeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request that needs no more reading; its members are those of aiohttp's `Request`."""
 
     method: str
@@ -47,7 +47,7 @@ class Fields:
         self.wire = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
 
 
-class Answer(msgspec.Struct):
+class Answer(msgspec.Struct, gc=False):
     """An answer to a machine."""
 
     fields: Fields

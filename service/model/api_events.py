@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 
-class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True):
+class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     caller: str
     active: bool
 
 
-class TokenChecked(msgspec.Struct, frozen=True, kw_only=True):
+class TokenChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A proxy has asked about a request (`/connect/check`)."""
 
     api: str

@@ -17,7 +17,7 @@ DELEGATION = "delegation"
 """The grant type of a token that an API exchanged for a user's token, and its only `amr` value."""
 
 
-class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The scope that a user (or a client for itself) granted a client, and how the user authenticated.
 
     It holds `client_id` and never the client: no secret reaches Redis, and an edited registry
@@ -80,7 +80,7 @@ def new_family_key(scope: frozenset[str]) -> str | None:
     return random_text(16) if OFFLINE_ACCESS in scope else None
 
 
-class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The values that a code is bound to (RFC 6749 §4.1.2, RFC 7636 §4.4)."""
 
     redirect_uri: str
@@ -88,7 +88,7 @@ class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     nonce: str | None
 
 
-class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One refresh token of a family (RFC 6749 §6)."""
 
     seed: str
@@ -105,7 +105,7 @@ class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Until then the authorization stays in the store without another write; 0 where that is not known."""
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Takes the place of a used code or refresh token, so that a replay is recognised."""
 
     attempt: str

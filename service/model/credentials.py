@@ -22,7 +22,7 @@ class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True):
     confirmation: Confirmation
 
 
-class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True):
+class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The parts of a request that may hold credentials: header, body and certificate, never the query."""
 
     endpoint: str
@@ -48,7 +48,7 @@ def hash_header(value: str) -> bytes:
     return sha256(value.encode(errors="surrogateescape")).digest()
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A client_id that is not verified yet, and the secret or assertion that is to prove it."""
 
     client_id: str

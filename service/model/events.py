@@ -34,7 +34,7 @@ class KeyRetired(msgspec.Struct, frozen=True, kw_only=True):
     alg: str
 
 
-class RequestAnswered(msgspec.Struct, frozen=True, kw_only=True):
+class RequestAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     method: str
     endpoint: str
     """The path of its route, never the path that was sent."""
@@ -97,7 +97,7 @@ class AuthorizationEnded(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
 
 
-class TokenIssued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TokenIssued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     client_id: str
     grant_type: str
     subject: str | None
@@ -117,7 +117,7 @@ class TokenRefused(msgspec.Struct, frozen=True, kw_only=True):
     """The refused value of the parameter, without anything that looks like a credential."""
 
 
-class TokenExchangeJudged(msgspec.Struct, frozen=True, kw_only=True):
+class TokenExchangeJudged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     client_id: str
     rule: str | None
     """The file and line of the rule that decided; None if no rule fits."""
@@ -132,7 +132,7 @@ class TokenExchangeJudged(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is refused."""
 
 
-class TransactionTokenIssued(msgspec.Struct, frozen=True, kw_only=True):
+class TransactionTokenIssued(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     client_id: str
     trust_domain: str
     txn: str

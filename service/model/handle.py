@@ -45,7 +45,7 @@ _WELL_FORMED = re.compile(rf"[A-Za-z0-9_-]{{{_LENGTH}}}")
 _WELL_FORMED_SELECTOR = re.compile(rf"[A-Za-z0-9_-]{{{_SELECTOR}}}")
 
 
-class Handle(msgspec.Struct, frozen=True):
+class Handle(msgspec.Struct, frozen=True, gc=False):
     """A well-formed handle: `<prefix><selector><256 random bits><checksum>`.
 
     The selector is the id of the authorization (or session) and not secret: it keeps all records

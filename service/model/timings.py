@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 
-class StoreAnswered(msgspec.Struct, frozen=True):
+class StoreAnswered(msgspec.Struct, frozen=True, gc=False):
     """One round trip to the store."""
 
     commands: Sequence[Sequence[object]]
@@ -22,7 +22,7 @@ class StoreAnswered(msgspec.Struct, frozen=True):
         return [str(command[0]) for command in self.commands]
 
 
-class Signed(msgspec.Struct, frozen=True):
+class Signed(msgspec.Struct, frozen=True, gc=False):
     """One signature, with the time that it waited for a thread."""
 
     alg: str

@@ -50,7 +50,7 @@ class ExchangeRuleEntry(types.Section):
     """The most actors that are nested in `act`."""
 
 
-class ExchangeCase(msgspec.Struct, frozen=True, kw_only=True):
+class ExchangeCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The properties of a request by which a rule fits or not."""
 
     client_id: str

@@ -87,7 +87,7 @@ class FanOut:
                 log.exception("a listener failed", event_kind=type(event).__name__)
 
 
-class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
+class _Head(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The members that every line begins with."""
 
     timestamp: datetime

@@ -38,7 +38,7 @@ _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ProofRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The request that a proof has to fit."""
 
     method: str

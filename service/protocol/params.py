@@ -49,7 +49,7 @@ _MAX_REPEATED = 300
 _ORDINARY = re.compile(r"[a-z_]{1,40}")
 
 
-class Params(msgspec.Struct, frozen=True):
+class Params(msgspec.Struct, frozen=True, gc=False):
     """Parameters by name, each with every value that was sent for it."""
 
     values: Mapping[str, tuple[str, ...]]

@@ -27,7 +27,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 
 
-class StoreTime(msgspec.Struct):
+class StoreTime(msgspec.Struct, gc=False):
     """The seconds that one request may still wait for Redis; other waiting is not counted."""
 
     seconds: float

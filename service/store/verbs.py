@@ -90,7 +90,7 @@ redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[3])"""
 
 
-class Read(msgspec.Struct, Generic[T_co], frozen=True):
+class Read(msgspec.Struct, Generic[T_co], frozen=True, gc=False):
     """One key to read, and the function that decodes its value."""
 
     key: str

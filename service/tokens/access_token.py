@@ -23,7 +23,7 @@ _UNIQUE = 22
 """Characters of a hash that are as good as the 16 random bytes of any other `jti`."""
 
 
-class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
+class MintedToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An access token and the writes that make it active."""
 
     token: str

@@ -53,7 +53,7 @@ _SELECTOR_LENGTH = 16
 _BOUND_JTI_LENGTH = 38
 
 
-class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
+class ActiveToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An active access token with its claims."""
 
     claims: VerifiedClaims

@@ -37,7 +37,7 @@ class ScopeRule(Enum):
     OF_GRANT = "the grant judges it, and `resource` too"
 
 
-class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
+class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A token request of an authenticated client that may use this grant (RFC 6749 §3.2)."""
 
     client: Client
@@ -106,7 +106,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
         return authorization if self.cnf is None else replace(authorization, cnf=self.cnf)
 
 
-class NewGrant(msgspec.Struct, frozen=True, kw_only=True):
+class NewGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An authorization that begins with this request."""
 
     authorization: Authorization
@@ -118,7 +118,7 @@ class NewGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Further members of the response; they cannot replace a standard one."""
 
 
-class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True):
+class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An authorization that is in the store already: its code is redeemed, or its tokens are refreshed."""
 
     authorization: Authorization
@@ -155,7 +155,7 @@ class DerivationSource(Protocol):
     def expires_at(self) -> int: ...
 
 
-class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
+class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An access token made from another one of the same user, with which it ends, and no other token (RFC 8693)."""
 
     request: TokenRequest
@@ -201,7 +201,7 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class SignedClaims(msgspec.Struct, frozen=True, kw_only=True):
+class SignedClaims(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A signed token other than an access token, with the claims that the grant has composed."""
 
     claims: Mapping[str, object]
@@ -209,7 +209,7 @@ class SignedClaims(msgspec.Struct, frozen=True, kw_only=True):
     typ: str
 
 
-class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True):
+class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A single token, other than an access token (RFC 8693 §2.2.1)."""
 
     authorization: Authorization

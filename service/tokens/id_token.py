@@ -33,7 +33,7 @@ _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "
 """A signed userinfo response has the same `typ` as an ID token, but not all of these (RFC 8725 §3.12)."""
 
 
-class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
+class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The parts of a response that its ID token is bound to by hashes (OIDC Core §3.3.2.11)."""
 
     access_token: str | None = None

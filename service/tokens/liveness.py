@@ -121,7 +121,7 @@ def _index(stores: Stores, authorization: Authorization, ttl: int) -> list[Comma
     return entries
 
 
-class SingleUse(msgspec.Struct, frozen=True, kw_only=True):
+class SingleUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The use of a code or refresh token, in the atomic step that makes the new tokens active."""
 
     swap: Command

@@ -49,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
-class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
+class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A refresh token that could be used now."""
 
     handle: Handle
@@ -70,7 +70,7 @@ class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
         return self.record.ends_at
 
 
-class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
+class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A refresh token and the write that makes it usable."""
 
     handle: Handle

@@ -12,14 +12,14 @@ from service.tokens.granting import TokenRequest
 _DEFAULT = uri_of("access_token")
 
 
-class PresentedToken(msgspec.Struct, frozen=True, kw_only=True):
+class PresentedToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A token of the request, not verified, with the short name of its type."""
 
     text: str
     type: str
 
 
-class ExchangeRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ExchangeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A token exchange by an authenticated client that may use the grant."""
 
     token_request: TokenRequest

@@ -19,7 +19,7 @@ from service.tokens.granting import DerivedGrant, ExchangedGrant, NewGrant
 ExchangeResult = DerivedGrant | NewGrant | ExchangedGrant
 
 
-class AllowedExchange(msgspec.Struct, frozen=True, kw_only=True):
+class AllowedExchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An exchange that a rule allows."""
 
     asked: ExchangeRequest

@@ -26,7 +26,7 @@ from service.tokens.permitted import find_user_claims
 _FOREIGN_TYPES = ASSERTION_TYPES | ACCESS_TOKEN_TYPES
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class Subject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A verified subject token."""
 
     claims: Mapping[str, object]
@@ -39,7 +39,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What a new access token is derived from; None where the new token begins an authorization of its own."""
 
 
-class Actor(msgspec.Struct, frozen=True, kw_only=True):
+class Actor(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The party that is to act for the user."""
 
     claims: Mapping[str, object]

@@ -46,7 +46,7 @@ _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = dict.fromkeys(
 _SELF_SIGNED = frozenset({UNNAMED, "jwt"})
 
 
-class _Origin(msgspec.Struct, frozen=True, kw_only=True):
+class _Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A verified subject token, with which a transaction token begins."""
 
     sub: str

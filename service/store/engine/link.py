@@ -30,7 +30,7 @@ SETTLING = 1.0
 """Seconds for which a new connection is not given up for another: the last search has found it."""
 
 
-class _Question(msgspec.Struct):
+class _Question(msgspec.Struct, gc=False):
     """Commands that were sent together, and the replies so far; a struct costs half of a dataclass to make."""
 
     asked: int
