@@ -17,6 +17,7 @@ from service.cli.ways.missing import find_unknown, missing_conditions
 from service.cli.ways.places import Places
 from service.cli.ways.workloads import find_workloads
 from service.config.changes import registry_changes, settings_changes
+from service.config.configuration import collector_paused
 
 
 @click.command("graph")
@@ -31,6 +32,7 @@ from service.config.changes import registry_changes, settings_changes
     show_default=True,
     help="How the graph is written.",
 )
+@collector_paused()
 def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
     """Draw which client can get tokens for which API.
 
@@ -63,6 +65,7 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
 @click.argument("scope", required=False)
 @file_option
 @format_option
+@collector_paused()
 def why(client: str, api: str, scope: str | None, file: Path, output: str) -> None:
     """Say how CLIENT can get tokens for API, or what is missing.
 
@@ -97,6 +100,7 @@ def why(client: str, api: str, scope: str | None, file: Path, output: str) -> No
 @click.command("test")
 @click.argument("expected", type=FILE, default="registry.test.yaml")
 @file_option
+@collector_paused()
 def test(expected: Path, file: Path) -> None:
     """Check which client can get tokens for which API against EXPECTED.
 
@@ -129,6 +133,7 @@ def test(expected: Path, file: Path) -> None:
     help="Exit with 1 where a client can newly get tokens for an API or a scope.",
 )
 @format_option
+@collector_paused()
 def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, output: str) -> None:
     """Print what changes if NEW replaces OLD, and who can newly get tokens for which API.
 
