@@ -49,7 +49,7 @@ def kind(store: SentinelSet | RedisCluster) -> str:
 
 @pytest.fixture
 def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
-    config["store"] = {"url": kind, "timeout": "1s", "wait_for_replicas": 1}
+    config["store"] = {"url": kind, "timeout": "3s", "wait_for_replicas": 1}
     client_in(config, "spa")["refresh_token_reuse_interval"] = "30s"
     return config
 
