@@ -14,7 +14,7 @@ from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
 from service.model.registry import Api
-from service.model.request_context import current_client_key
+from service.model.request_context import current_request
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
 
@@ -177,8 +177,8 @@ def _note_key(candidate: Candidate) -> None:
     facts = {**(_key_of(candidate) or {})}
     if isinstance(candidate.method, WorkloadMethod):
         facts |= candidate.method.describe(candidate.evidence)
-    if facts:
-        current_client_key.set(facts)
+    if facts and (request := current_request.get()) is not None:
+        request.client_key = facts
 
 
 def _key_of(candidate: Candidate) -> Mapping[str, str] | None:

@@ -21,7 +21,7 @@ from service.model.client import Client, Permissions
 from service.model.client_events import ClientDocumentFetched, ClientDocumentRefused
 from service.model.events import Emit
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
-from service.model.request_context import current_caller
+from service.model.request_context import current_request
 from service.protocol.client_id_url import ClientIdUrl
 from service.protocol.errors import InvalidClient, OAuthError, TemporarilyUnavailable
 from service.store.rate_limit import RateLimit, network_of
@@ -92,9 +92,9 @@ class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _count(self, url: ClientIdUrl) -> None:
         """Count a fetch; strangers who name many URLs at a host do not keep out its clients that are known here."""
-        caller = current_caller.get()
-        if caller is not None:
-            await self.per_network.count(network_of(caller()))
+        request = current_request.get()
+        if request is not None and request.find_caller is not None:
+            await self.per_network.count(network_of(request.find_caller()))
         if self._clients.get_stale(url.url) is None:
             await self.per_host.count(url.host)
 

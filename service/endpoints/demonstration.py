@@ -27,7 +27,7 @@ from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
 from service.model.client import Client, verifies_any
 from service.model.registry import Registry
-from service.model.request_context import current_request_id
+from service.model.request_context import request_id
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import InvalidRequest
@@ -57,7 +57,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
         """Post a form as this client or API, and return the answer."""
         secret, curl = self.secrets.get(caller), ["curl", "-s"]
-        headers = {"Content-Type": FORM, REQUEST_ID: current_request_id.get() or ""}
+        headers = {"Content-Type": FORM, REQUEST_ID: request_id() or ""}
         if secret is None:
             form = {"client_id": caller} | form
         else:

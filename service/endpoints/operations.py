@@ -13,7 +13,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from service.http.endpoint import json_answer
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
-from service.store.keyvalue import StoreTime, StoreUnavailable, store_time
+from service.model.request_context import current_request
+from service.store.keyvalue import StoreUnavailable
 from service.store.memory import StoreMemory
 
 PROBE_SECONDS = 0.25
@@ -42,7 +43,8 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return json_answer({"status": "live"}).for_aiohttp()
 
     async def ready(self, request: web.Request) -> web.Response:
-        store_time.set(StoreTime(PROBE_SECONDS))
+        if (current := current_request.get()) is not None:
+            current.store_seconds = PROBE_SECONDS
         with suppress(StoreUnavailable):
             await self.memory.kv.ping()  # so that an idle process notices, too
         reasons = list(self._reasons())

@@ -31,9 +31,8 @@ from service.http.endpoint import (
 )
 from service.http.proxy import ClientAddress
 from service.model.events import Emit, RequestAnswered
-from service.model.request_context import current_caller, current_client_key, current_request_id
+from service.model.request_context import CurrentRequest, current_request
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
-from service.store.keyvalue import StoreTime, store_time
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 DirectHandler = Callable[[Message], Awaitable[Answer]]
@@ -158,8 +157,11 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         *,
         endpoint: str | None,
     ) -> A | Answer:
-        started, request_id = perf_counter(), self._begin(request)
-        store_time.set(StoreTime(COMMANDS * self.store_timeout))
+        started, request_id = perf_counter(), _request_id(request)
+        find_caller = None if self.caller is None else partial(self.caller.find, request)
+        current_request.set(
+            CurrentRequest(request_id, COMMANDS * self.store_timeout, find_caller=find_caller)
+        )
         try:
             answered: A | Answer = await handler(request)
         except OAuthError as error:
@@ -176,16 +178,6 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         named: str = endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED)
         self._emit(request, named, answered.status, started)
         return answered
-
-    def _begin(self, request: Message) -> str:
-        """Give the request its id, and its place in logs and limits."""
-        request_id = _request_id(request)
-        current_request_id.set(request_id)
-        if current_client_key.get() is not None:  # of the request before on this connection
-            current_client_key.set(None)
-        if self.caller is not None:
-            current_caller.set(partial(self.caller.find, request))
-        return request_id
 
     def _finish(self, headers: MutableMapping[str, str], request_id: str) -> None:
         """Add the header fields of every answer."""

@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 
-current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that is being answered, if there is one."""
+import msgspec
+
+
+class CurrentRequest(msgspec.Struct):
+    """A request that is being answered; in one variable of the context, because each costs time to set."""
+
+    id: str
+    store_seconds: float
+    """The seconds that it may still wait for Redis; other waiting is not counted."""
+    find_caller: Callable[[], str] | None = None
+    """Finds the address that it comes from; None where nothing asks for it."""
+    client_key: Mapping[str, str] | None = None
+    """What has authenticated its client: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
+
+
+current_request: ContextVar[CurrentRequest | None] = ContextVar("request", default=None)
+"""The request that is being answered, if there is one."""
 
 current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 """The present span for other servers (W3C Trace Context §3.2); None where nothing is traced."""
 
-current_client_key: ContextVar[Mapping[str, str] | None] = ContextVar("client_key", default=None)
-"""What has authenticated the client of the request: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
 
-current_caller: ContextVar[Callable[[], str] | None] = ContextVar("caller", default=None)
-"""Finds the address that the request comes from; None outside a request, and where nothing asks for it."""
+def request_id() -> str | None:
+    """Return the id of the current request, if there is one."""
+    request = current_request.get()
+    return None if request is None else request.id
 
 
 def trace_id() -> str | None:

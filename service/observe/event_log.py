@@ -17,9 +17,10 @@ import orjson
 import structlog
 from msgspec.structs import replace
 
-from service.model import ciba_events, events, factor_events, request_context
+from service.model import ciba_events, events, factor_events
 from service.model.api_events import TokenChecked, TokenIntrospected
 from service.model.events import RequestAnswered
+from service.model.request_context import current_request, trace_id
 from service.observe.logs import text_renderer, wants_text
 
 log = structlog.stdlib.get_logger(__name__)
@@ -151,9 +152,9 @@ class EventLog:
 
     def _keep(self, event: object, level: str, name: str, *, logger: str) -> None:
         """Write the line before the loop waits again; immediately if no loop runs."""
-        request_id, trace_id = request_context.current_request_id.get(), request_context.trace_id()
-        client_key = request_context.current_client_key.get()
-        head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id, client_key)
+        request = current_request.get()
+        request_id, client_key = (request.id, request.client_key) if request else (None, None)
+        head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id(), client_key)
         self._waiting.append((head, event))
         if len(self._waiting) == 1:
             try:

@@ -12,7 +12,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from service.model.request_context import current_request_id, trace_id
+from service.model.request_context import request_id, trace_id
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")
@@ -60,7 +60,7 @@ def configure_logs(level: str, environ: Mapping[str, str] = os.environ) -> None:
 
 
 def _add_ids(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    for name, identifier in (("request_id", current_request_id.get()), ("trace_id", trace_id())):
+    for name, identifier in (("request_id", request_id()), ("trace_id", trace_id())):
         if identifier is not None:
             event.setdefault(name, identifier)
     return event

@@ -13,7 +13,7 @@ from service.authorize.accepted_values import find_accepted_values
 from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
-from service.model.request_context import current_request_id
+from service.model.request_context import request_id
 from service.pages.pages import Pages
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 
@@ -103,7 +103,7 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
         context: dict[str, object] = {
             "error": error.code,
             "error_description": error.description,
-            "request_id": current_request_id.get() or "",
+            "request_id": request_id() or "",
             "time": int(time.time()),
             "way_on": error.way_on if isinstance(error, SignInOver) else None,
         }

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextvars import ContextVar
 from time import monotonic
 from typing import Any, TypeVar, overload
 
-import msgspec
 import structlog
 
 from service.model.events import Emit
+from service.model.request_context import current_request
 from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
@@ -25,16 +24,6 @@ T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
-
-
-class StoreTime(msgspec.Struct, gc=False):
-    """The seconds that one request may still wait for Redis; other waiting is not counted."""
-
-    seconds: float
-
-
-store_time: ContextVar[StoreTime | None] = ContextVar("store_time", default=None)
-"""The time of the current request; None outside of a request."""
 
 
 class StoreUnavailable(TemporarilyUnavailable):
@@ -179,10 +168,9 @@ class KeyValue:
 
     async def _ask(self, line: Line, commands: Sequence[Command]) -> list[Any]:
         """Return all replies, or raise StoreUnavailable; a context manager would cost more than all of this."""
-        allowed = store_time.get()
-        seconds = self._timeout
-        if allowed is not None and allowed.seconds < seconds:
-            seconds = allowed.seconds
+        request, seconds = current_request.get(), self._timeout
+        if request is not None and request.store_seconds < seconds:
+            seconds = request.store_seconds
         trouble: str | None = "cancelled"
         self.waiting += 1
         began = monotonic()
@@ -197,8 +185,8 @@ class KeyValue:
         finally:
             took = monotonic() - began
             self.waiting -= 1
-            if allowed is not None:
-                allowed.seconds -= took
+            if request is not None:
+                request.store_seconds -= took
             if trouble != NotAsked.__name__:
                 self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None

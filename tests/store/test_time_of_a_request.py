@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from service.model.request_context import CurrentRequest, current_request
 from service.store.engine.engine import Engine
-from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
+from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.opening import open_store
 from service.store.verbs import Command
 
@@ -37,7 +38,7 @@ def sluggish(*, timeout: float) -> KeyValue:
 
 async def test_time_that_is_not_spent_on_the_store_is_not_counted() -> None:
     kv = open_store("memory://", timeout=2)
-    store_time.set(StoreTime(1))
+    current_request.set(CurrentRequest(id="", store_seconds=1))
     await asyncio.sleep(1.2)
     await kv.ping()
     await kv.close()
@@ -45,7 +46,7 @@ async def test_time_that_is_not_spent_on_the_store_is_not_counted() -> None:
 
 async def test_all_work_together_has_to_be_done_in_time() -> None:
     kv = sluggish(timeout=2)
-    store_time.set(StoreTime(2.7))
+    current_request.set(CurrentRequest(id="", store_seconds=2.7))
     await kv.ping()
     await kv.ping()
     with pytest.raises(StoreUnavailable):
