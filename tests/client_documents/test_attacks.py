@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import force_setattr
 
 from service.clients.documents import AT_ONCE, PER_NETWORK
 from service.model.client_events import ClientDocumentRefused
@@ -259,7 +260,7 @@ async def test_tokens_of_a_host_that_is_no_longer_allowed_are_inactive(
     service, tokens = agent.service, await agent.tokens(scope="api1")
     documents = service.parts.clients.directory.documents
     assert documents is not None
-    object.__setattr__(documents.policy, "allowed_hosts", frozenset({"other.example"}))
+    force_setattr(documents.policy, "allowed_hosts", frozenset({"other.example"}))
     assert not await service.is_active(tokens["access_token"])
 
 
@@ -281,7 +282,7 @@ async def test_strangers_do_not_keep_out_a_client_that_is_known(
     assert (await agent.authorize()).has("login")
     documents = agent.service.parts.clients.directory.documents
     assert documents is not None
-    object.__setattr__(documents.per_host, "per_minute", 0)  # as after very many URLs
+    force_setattr(documents.per_host, "per_minute", 0)  # as after very many URLs
     clock.forward(hours=1)
     assert (await authorize(agent.service, f"{site.base}/other.json")).status == 429
     assert (await agent.authorize()).has("login")

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from service.identity import passwords
 from service.identity.passwords import FairTurns
@@ -41,7 +42,7 @@ def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(passwords, "matches", hanging)
     monkeypatch.setattr(passwords, "PER_NETWORK", PLACES)
     monkeypatch.setattr(passwords, "PATIENCE", 60)
-    object.__setattr__(service.parts.sign_in.local, "turns", FairTurns(1))
+    force_setattr(service.parts.sign_in.local, "turns", FairTurns(1))
     yield going_on
     going_on.set()
 
