@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen
 from traceback import print_exc
 
-from service.cli.importing import without_unwanted
+from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
 from service.config.configuration import Configuration, collector_paused
 from service.config.problem import ConfigError, Problem
 from service.observe.logs import configure_logs
@@ -113,6 +113,7 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
         gc.disable()  # nothing is worth collecting in a process that ends
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.environ.update(WITHOUT_PLUGINS)
         with without_unwanted():
             from service.start_rules import load_to_serve  # noqa: PLC0415 - what this process is for
 

@@ -12,6 +12,9 @@ from typing import Any, cast
 
 UNWANTED = ("greenlet", "opentelemetry", "rich")
 
+WITHOUT_PLUGINS = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""For the environment of a process that reads a configuration: pydantic would look for plugins in every installed package."""
+
 
 @contextmanager
 def without_unwanted() -> Generator[None]:

@@ -37,7 +37,6 @@ BETWEEN_REPLACEMENTS = 1
 def run_workers(serving: Serving, sockets: Sequence[Sockets]) -> None:
     """Serve with as many workers as configured, each at its own sockets, until a signal stops them."""
     workers = _Workers(serving, sockets)
-    gc.collect()
     gc.freeze()  # before the forks, so that the workers share what is loaded
     gc.enable()
     _Supervisor(workers).run()

@@ -13,10 +13,12 @@ from typing import Any, NewType, cast
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
 from cryptography.hazmat.primitives.hashes import SHA256
 from joserfc.errors import JoseError
-from joserfc.jwk import JWKRegistry, OctKey
+from joserfc.jwk import JWKRegistry, OctKey, RSAKey
 from joserfc.jws import JWSRegistry
+from joserfc.util import base64_to_int
 
 from service.model.events import Emit
 from service.model.timings import Signed, ignore_timing
@@ -90,10 +92,10 @@ class Key:
         return cls(key.thumbprint(), alg, key)
 
     @classmethod
-    def load(cls, source: Mapping[str, Any] | bytes, alg: str) -> Key:
-        """Read a JWK, its JSON or a PEM; ValueError if it is not a key for `alg`."""
+    def load(cls, source: Mapping[str, Any] | bytes, alg: str, *, is_own: bool = False) -> Key:
+        """Read a JWK, its JSON or a PEM; ValueError if it is not a key for `alg`. `is_own`: this service made and sealed it."""
         try:
-            key = _read_key(source, alg)
+            key = _read_key(source, alg, is_own=is_own)
         except (JoseError, TypeError, KeyError) as error:
             raise ValueError("not a key that this service understands") from error
         return cls(key.kid or key.thumbprint(), alg, key)
@@ -160,7 +162,16 @@ class Key:
             return False
 
 
-def _read_key(source: Mapping[str, Any] | bytes, alg: str) -> Any:
+def _read_own_rsa(jwk: dict[str, Any]) -> RSAKey:
+    """Take the numbers of a private key as they are: that they fit was seen when it was made, and takes 40 ms to see again."""
+    members = ("n", "e", "d", "p", "q", "dp", "dq", "qi")
+    n, e, d, p, q, dp, dq, qi = (base64_to_int(jwk[member]) for member in members)
+    public = RSAPublicNumbers(e, n)
+    numbers = RSAPrivateNumbers(p=p, q=q, d=d, dmp1=dp, dmq1=dq, iqmp=qi, public_numbers=public)
+    return RSAKey(numbers.private_key(unsafe_skip_rsa_key_validation=True), jwk)
+
+
+def _read_key(source: Mapping[str, Any] | bytes, alg: str, *, is_own: bool) -> Any:
     """Read a key of joserfc's for this algorithm, by its type, length and own members (RFC 7517 §4.2-4.4, RFC 7518 §3.3)."""
     kind, _ = _KEYS[alg]
     encrypts = alg in ENCRYPTION_ALGORITHMS
@@ -172,7 +183,10 @@ def _read_key(source: Mapping[str, Any] | bytes, alg: str) -> Any:
         operations = source.pop("key_ops", None)
         if operations and (_OPERATIONS[kind] if encrypts else _SIGNATURES).isdisjoint(operations):
             raise ValueError(f"the key is not one for {alg}")
-    key: Any = JWKRegistry.import_key(source, kind)
+    if is_own and kind == "RSA" and isinstance(source, dict):
+        key: Any = _read_own_rsa(source)
+    else:
+        key = JWKRegistry.import_key(source, kind)
     if kind == "RSA" and key.raw_value.key_size < MIN_RSA_BITS:
         raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
     if encrypts:

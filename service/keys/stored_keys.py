@@ -205,7 +205,7 @@ class StoredKeys(msgspec.Struct, kw_only=True):
         """Return the key, or None if it cannot be opened or was sealed in the place of another key."""
         with suppress(Unreadable, ValueError):
             content = orjson.loads(self.seal.open_text(key.sealed))
-            opened = Key.load(content, key.alg)
+            opened = Key.load(content, key.alg, is_own=True)
             if (content["alg"], opened.kid) == (key.alg, key.kid):
                 return opened
         log.warning("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)

@@ -66,8 +66,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # what the supervisor held back
         reloading = loop.create_task(self._reload_on_demand(demanded))
         runners = [await self._serve(each) for each in self.listening]
-        gc.collect()
-        gc.freeze()  # what is there now stays: no collection needs to look at it again
+        gc.freeze()  # what is there now stays; to look for garbage in it would take a tenth of the start, and find little
         gc.set_threshold(COLLECTED_AFTER)
         gc.enable()
         await ready()
