@@ -166,8 +166,7 @@ class Key:
 def _read_own_rsa(jwk: Any) -> RSAKey:
     """Take the numbers of a private key as they are: that they fit was seen when it was made, and takes 40 ms to see again."""
     n, e, d, p, q, dp, dq, qi = (base64_to_int(jwk[name]) for name in _RSA_MEMBERS)
-    public = RSAPublicNumbers(e, n)
-    numbers = RSAPrivateNumbers(p=p, q=q, d=d, dmp1=dp, dmq1=dq, iqmp=qi, public_numbers=public)
+    numbers = RSAPrivateNumbers(p, q, d, dp, dq, qi, RSAPublicNumbers(e, n))
     return RSAKey(numbers.private_key(unsafe_skip_rsa_key_validation=True), jwk)
 
 
