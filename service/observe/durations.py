@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter as Times
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
@@ -78,6 +77,11 @@ class Durations:
 def _add(histogram: Any, seconds: list[float]) -> None:
     """As `observe` for each, but each sum is added to once: with several workers it lies in a file."""
     bounds, sums = histogram._upper_bounds, histogram._buckets  # noqa: SLF001 - it cannot take several
-    for bucket, times in Times(map(partial(bisect_left, bounds), seconds)).items():
-        sums[bucket].inc(times)
+    seconds.sort()
+    below = 0
+    for bound, bucket in zip(bounds, sums, strict=True):
+        within = bisect_right(seconds, bound)
+        if within > below:
+            bucket.inc(within - below)
+            below = within
     histogram._sum.inc(sum(seconds))  # noqa: SLF001
