@@ -63,7 +63,6 @@ class WholeRequestReader:
         if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
             return None
         path, _, query = self._url.decode("latin-1").partition("?")
-        method = parser.get_method().decode()
         request = WholeRequest(
             method=method,
             path=path,
