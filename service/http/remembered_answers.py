@@ -23,13 +23,11 @@ Sources = tuple[Registry, bytes]
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True, gc=False):  # as `Kept`
-    """An answer, and all that it was made of."""
+    """An answer, and the records that it was made of."""
 
     fields: Fields
     body: bytes
     event: TokenIntrospected
-    registry: Registry
-    public_jwks: bytes
     expires_at: int
     kept: tuple[Kept, ...]
 
@@ -45,7 +43,9 @@ class RememberedAnswers:
         self._tracking = tracking
         self._registry = registry
         self._ring = ring
+        self._sources = self.sources()
         self._known = OrderedDict[bytes, Remembered]()
+        """Answers that were made of these sources."""
 
     def sources(self) -> Sources:
         """Return what an answer is made of, to be taken before it is made: a reload may come in between."""
@@ -56,8 +56,7 @@ class RememberedAnswers:
         known = self._known.get(key)
         if (
             known is None
-            or known.registry is not self._registry.current
-            or known.public_jwks is not self._ring.public_jwks
+            or not self._are_current(self._sources)
             or known.expires_at <= clock()
             or not self._tracking.is_fresh
         ):
@@ -71,9 +70,10 @@ class RememberedAnswers:
         self, key: bytes, answer: Answer, token: ActiveToken, api: Api, sources: Sources
     ) -> None:
         """Remember the answer about an active token that is kept, if it can be found out later whether it still is right."""
-        registry, public_jwks = sources
+        if not self._are_current(sources):
+            return
         authorization, client_id = token.authorization, str(token.claims["client_id"])
-        follows_from_registry = client_id in registry.permissions and not any(
+        follows_from_registry = client_id in sources[0].permissions and not any(
             secret.expires_at for secret in api.secrets
         )
         is_own = "act" not in token.claims and (
@@ -82,17 +82,21 @@ class RememberedAnswers:
         )
         if not (follows_from_registry and is_own):
             return
+        if not self._are_current(self._sources):
+            self._known.clear()  # else each reload would leave its registry in memory
+            self._sources = sources
         if len(self._known) >= self._tracking.entries // 2:
             self._known.popitem(last=False)
         self._known[key] = Remembered(
             fields=answer.fields,
             body=_copy(answer.body),
             event=TokenIntrospected(caller=api.name, active=True),
-            registry=registry,
-            public_jwks=public_jwks,
             expires_at=token.expires_at,
             kept=token.kept,
         )
+
+    def _are_current(self, sources: Sources) -> bool:
+        return sources[0] is self._registry.current and sources[1] is self._ring.public_jwks
 
 
 def _copy(body: bytes) -> bytes:

@@ -16,6 +16,7 @@ import yaml
 from redis import Redis
 
 from service.endpoints.introspection import IntrospectionEndpoint
+from service.model.registry import Registry
 from tests.conftest import Start
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, basic
@@ -199,6 +200,26 @@ async def test_what_is_withdrawn_while_it_is_made_counts_at_once(
     monkeypatch.setattr(IntrospectionEndpoint, "_find_claims", reload_after)
     assert await service.is_active(token)
     assert (await service.introspect(token)).json == INACTIVE
+
+
+async def test_former_registries_leave_the_memory(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    """One with thousands of clients is large, and many answers are never asked for again after a reload."""
+    before = _registries()
+    for title in "abcd":
+        token = str((await service.user_token("opaque"))["access_token"])
+        await until_remembered(service, token)
+        client_in(config, "opaque")["client_name"] = title
+        reload(service, config)
+    token = str((await service.user_token("opaque"))["access_token"])
+    await until_remembered(service, token)
+    assert _registries() <= before + 1
+
+
+def _registries() -> int:
+    gc.collect()
+    return sum(type(each) is Registry for each in gc.get_objects())
 
 
 async def test_it_ends_with_the_token(
