@@ -47,10 +47,10 @@ class StoredKeys(msgspec.Struct, kw_only=True):
     """Called each time, because a reload may change how long a token lives."""
     now: Callable[[], int]
     emit: Emit
-    _keys: Keys = msgspec.field(default=())
+    _keys: Keys = ()
     _opened: dict[str, Key | None] = msgspec.field(default_factory=dict[str, "Key | None"])
     """By key id, what this process has made or opened once; None if that is not possible."""
-    _trouble: str | None = msgspec.field(default=None)
+    _trouble: str | None = None
 
     async def start(self) -> None:
         """Read or make the keys, and seal all of them with the first encryption key."""

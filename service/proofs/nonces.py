@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hmac
-
-import msgspec
+from dataclasses import dataclass, field
 
 from service.clock import clock
 from service.keys.jose import Key
@@ -17,7 +16,8 @@ HEADER = "DPoP-Nonce"
 _PURPOSE = b"DPoP nonce"
 
 
-class Nonces(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nonces:
     """A nonce is the HMAC of a period, by a key that is made of a signing key, which all replicas have."""
 
     keys: KeyRing
@@ -25,7 +25,7 @@ class Nonces(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of a period; a nonce is accepted in its own and the next one."""
     always: bool
     """Whether every client needs a nonce, and not only those that are registered so."""
-    _secrets: dict[str, bytes] = msgspec.field(default_factory=dict[str, bytes])
+    _secrets: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, repr=False)
 
     def are_needed_by(self, client: Client | None) -> bool:
         """Return whether the client's proofs need a nonce; None for a client that is not known."""

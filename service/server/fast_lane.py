@@ -44,10 +44,10 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     accepted: Connections
     largest: int = LARGEST
     connections: set[LaneConnection] = msgspec.field(default_factory=set)
-    closing: bool = msgspec.field(default=False)
-    _second: int = msgspec.field(default=0)
-    _fields: str = msgspec.field(default="")
-    _sweeping: asyncio.TimerHandle | None = msgspec.field(default=None)
+    closing: bool = False
+    _second: int = 0
+    _fields: str = ""
+    _sweeping: asyncio.TimerHandle | None = None
 
     def connection(self) -> LaneConnection:
         """Return a protocol for one connection."""

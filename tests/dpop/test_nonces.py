@@ -47,6 +47,14 @@ async def test_a_nonce_ends(service: RunningService, key: DpopKey, clock: Clock)
     assert refused.headers[NONCE] != nonce
 
 
+async def test_the_secret_that_makes_them_shows_in_no_trace(
+    service: RunningService, key: DpopKey
+) -> None:
+    await ask(service, key)
+    nonces = service.parts.tokens.dpop.nonces
+    assert repr(nonces.keys.signing_key().derive_secret(b"DPoP nonce")) not in repr(nonces)
+
+
 async def test_other_clients_need_none(service: RunningService, key: DpopKey) -> None:
     answer = await ask(service, key, "robot")
     assert answer["token_type"] == "DPoP"
