@@ -57,7 +57,7 @@ class Durations:
 
     def note(self, event: Any) -> None:
         """Note a duration."""
-        kind: type[object] = type(event)
+        kind: type[object] = event.__class__
         label = self._labels[kind]
         self._waiting[kind, label and getattr(event, label)].append(event.seconds)
 
