@@ -30,7 +30,7 @@ from service.http.endpoint import (
     json_answer,
 )
 from service.http.proxy import ClientAddress
-from service.model.events import Emit, RequestAnswered
+from service.model.events import Emit, EmitAtOnce, RequestAnswered
 from service.model.request_context import CurrentRequest, current_request
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 
@@ -106,8 +106,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
     span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
     """Traces a request, by its method and headers; None if nothing is traced."""
-    answers_at_once: bool
-    """Whether answers may be given without a context of their own: not where each request is traced, or gets a line."""
+    emit_at_once: EmitAtOnce | None
+    """None where no answer may be given without a context of its own: each request is traced, or gets a line."""
 
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
         """Answer a request that aiohttp has read; `route` finds the handlers that are not direct."""
@@ -118,13 +118,13 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     def answer_whole(self, request: WholeRequest, route: Direct) -> Answer | Awaitable[Answer]:
         """Answer a request of the fast lane by its route; at once what waits for nothing."""
-        if self.answers_at_once and route.at_once is not None:
+        if self.emit_at_once is not None and route.at_once is not None:
             started, found = perf_counter(), route.at_once(request)
             if found is not None:
                 answer, event = found
-                self.emit(event)
                 self._finish(answer.headers, _request_id(request))
-                self._emit(request, route.path, answer.status, started)
+                labels = (route.path, request.method, answer.status)
+                self.emit_at_once(event, labels, perf_counter() - started)
                 return answer
         answering = self._guard(request, request.path, route.handler, endpoint=route.path)
         if self.span is None:

@@ -12,6 +12,9 @@ from service.protocol.errors import OAuthError
 Emit = Callable[[object], None]
 """Emits an event to all listeners; it never fails and never waits."""
 
+EmitAtOnce = Callable[[object, tuple[str, str, int], float], None]
+"""Emits the event of an answer that was given at once, with the endpoint, method and status of the request, and its seconds."""
+
 LoginFailure = Literal[
     "malformed", "unknown", "wrong_password", "disabled", "locked", "other_tenant"
 ]

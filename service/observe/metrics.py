@@ -154,6 +154,8 @@ class Metrics:
         self._happened = defaultdict[_Happened, int](int)  # a `Counter` takes twice as long
         self._answered = defaultdict[tuple[str, str, int], list[float]](list)
         """How long requests took, by their labels."""
+        self._at_once = defaultdict[tuple[object, tuple[str, str, int]], list[float]](list)
+        """How long answers at once took, by their events and the labels of their requests."""
         self._is_due = False
         self._store = readings.StoreGauges(self._registry)
         self._users = readings.UserSourceGauges(self._registry)
@@ -176,6 +178,15 @@ class Metrics:
         if not self._is_due:
             self._settle_soon()
 
+    def count_at_once(self, event: object, labels: tuple[str, str, int], seconds: float) -> None:
+        """Note an event and its request, as an `EmitAtOnce`: together they cost an eighth of what they do by `count`."""
+        alike = self._at_once[event, labels]
+        alike.append(seconds)
+        if len(alike) == AT_ONCE:
+            asyncio.get_running_loop().call_soon(self.settle)
+        if not self._is_due:
+            self._settle_soon()
+
     def _settle_soon(self) -> None:
         try:
             asyncio.get_running_loop().call_later(SETTLED_WITHIN, self._settle_now)
@@ -189,6 +200,11 @@ class Metrics:
 
     def settle(self) -> None:
         """Count what was noted."""
+        for (event, labels), seconds in self._at_once.items():
+            self._answered[labels] += seconds
+            if labels_of := self._labels_of.get(type(event)):
+                self._happened[type(event), labels_of(event)] += len(seconds)
+        self._at_once.clear()
         for kind_and_labels, often in self._happened.items():
             self._counter(kind_and_labels).inc(often)
         self._happened.clear()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from service.clients.published_keys import ClientHttp
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
-from service.model.events import Emit
+from service.model.events import Emit, EmitAtOnce, RequestAnswered
 from service.model.outgoing import ClientCertificate, HttpClient
 from service.observe.event_log import EventLog, FanOut
 from service.observe.metrics import Metrics
@@ -46,6 +46,7 @@ class Shared:
         self.metrics = Metrics(has_workers=configuration.server.workers > 1)
         event_log = EventLog.on_standard_error(environ)
         self.emit = FanOut(event_log.note, self.metrics.count, *listeners).emit
+        self.emit_at_once = _emit_at_once(self.metrics.count_at_once, listeners)
         timed = self.metrics.timed.note
         self.timed = timed if spans is None else spans.record_durations(timed)
         self.registry = ReloadableRegistry(
@@ -148,3 +149,18 @@ def _reader_here(file: Path, environ: Mapping[str, str]) -> Callable[[], Configu
         return load_to_serve(file, environ)
 
     return read
+
+
+def _emit_at_once(count: EmitAtOnce, listeners: tuple[Emit, ...]) -> EmitAtOnce:
+    """Return what counts, and tells the other listeners; the log has no line about such answers."""
+    if not listeners:
+        return count
+    emit = FanOut(*listeners).emit
+
+    def emit_both(event: object, labels: tuple[str, str, int], seconds: float) -> None:
+        count(event, labels, seconds)
+        emit(event)
+        endpoint, method, status = labels
+        emit(RequestAnswered(method=method, endpoint=endpoint, status=status, seconds=seconds))
+
+    return emit_both

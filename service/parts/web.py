@@ -110,7 +110,7 @@ def build_application(
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         span=None if spans is None else spans.request,
-        answers_at_once=spans is None and not writes_frequent(),
+        emit_at_once=shared.emit_at_once if spans is None and not writes_frequent() else None,
     )
     app.add_routes(route.for_aiohttp() if isinstance(route, Direct) else route for route in routes)
     return app
