@@ -47,8 +47,8 @@ class DelegationGrant:
         act: dict[str, object] = {"sub": request.client.client_id}
         if "act" in source.claims:
             act["act"] = source.claims["act"]
-        if len([*find_actors(act, None)]) > MAX_ACTORS:
-            return InvalidGrant(f"token has been delegated {MAX_ACTORS} times")
+            if len([*find_actors(act, None)]) > MAX_ACTORS:
+                return InvalidGrant(f"token has been delegated {MAX_ACTORS} times")
         return DerivedGrant(request=request, source=source, amr=(DELEGATION,), act=act)
 
     def _may_exchange(self, client: Client, source: ActiveToken) -> bool:

@@ -83,7 +83,7 @@ def _find_fault(result: object, request: TokenRequest) -> str | None:
     """Return why no answer can be made of a result; nobody else checks a handler's types."""
     if isinstance(result, OAuthError):
         return None if _is_json(result.members) else "the error's members are not JSON"
-    if not isinstance(result, (NewGrant, DerivedGrant)):
+    if not isinstance(result, (DerivedGrant, NewGrant)):
         return f"the handler returned a {type(result).__name__}"
     authorization = result.authorization
     if not (_is_json(authorization.claims) and _is_json(result.members)):
@@ -97,13 +97,14 @@ def _find_fault(result: object, request: TokenRequest) -> str | None:
 def _find_excess(authorization: Authorization, request: TokenRequest) -> str | None:
     if not (isinstance(authorization.subject, str) and authorization.subject):
         return "the handler granted no user"
+    granted, asked = authorization.resources, request.resources
     if (
         authorization.client_id != request.client.client_id
         or not authorization.scope <= request.scope
-        or not set(authorization.resources) <= set(request.resources)
+        or (granted != asked and not set(granted) <= set(asked))
     ):
         return "the handler granted more than was asked for"
-    if request.resources and not authorization.resources:  # it would be for all of the scope's
+    if asked and not granted:  # it would be for all of the scope's
         return "the handler left out the resources that were asked for"
     return None
 

@@ -13,6 +13,7 @@ from typing import Protocol, cast
 from urllib.parse import unquote
 
 import msgspec
+from multidict import istr
 
 from service.clock import clock
 from service.http.endpoint import Message, WholeRequest
@@ -25,6 +26,8 @@ from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 
+DPOP = istr("DPoP")
+_AUTHORIZATION = istr("Authorization")
 CLIENT_CERT, CHAIN, X_SSL_CERT = "Client-Cert", "Client-Cert-Chain", "X-SSL-Cert"
 _SEQUENCE = re.compile(":([A-Za-z0-9+/=]+):")
 _HASH = "the hash of its Authorization header"
@@ -78,7 +81,7 @@ class CredentialReader(msgspec.Struct, frozen=True, kw_only=True):
 
 def authorization(request: Message) -> str | None:
     """Return the Authorization header, which must be sent only once (RFC 9110 §5.3, §11.6.2)."""
-    headers = request.headers.getall("Authorization", [])
+    headers = request.headers.getall(_AUTHORIZATION, ())
     if len(headers) > 1:
         raise InvalidRequest("the Authorization header is sent more than once")
     return headers[0] if headers else None
@@ -102,7 +105,7 @@ def presented_token(request: Message, *schemes: str) -> str | None:
 
 def dpop_proofs(request: Message) -> tuple[str, ...]:
     """Return the DPoP headers, of which one is allowed (RFC 9449 §4.1)."""
-    return tuple(request.headers.getall("DPoP", ()))
+    return tuple(request.headers.getall(DPOP, ()))
 
 
 def _of_connection(request: Message) -> tuple[bytes, ...]:

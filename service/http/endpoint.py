@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, final, runtime_checkable
 
 import msgspec
 import orjson
@@ -47,6 +47,7 @@ class Fields:
         self.wire = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
 
 
+@final
 class Answer(msgspec.Struct, gc=False):
     """An answer to a machine."""
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from service.clock import clock
-from service.http.credentials import CredentialReader, dpop_proofs, presented_token
+from service.http.credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
 from service.keys.certificates import is_valid_at
@@ -53,7 +53,7 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
         """Return the key or certificate that the client proves to hold, if it does or has to (RFC 9449 §5, RFC 8705 §3)."""
         if client.tls_client_certificate_bound_access_tokens:
             return self.read_certificate(request, credentials)
-        if "DPoP" not in request.headers and not client.dpop_bound_access_tokens:
+        if DPOP not in request.headers and not client.dpop_bound_access_tokens:
             return None
         return await self.verify(request, client)
 
@@ -104,7 +104,7 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
 
     def nonce_for(self, request: Message, client: Client | None) -> dict[str, str]:
         """Return the header with the nonce for the next proof, where one was sent and nonces are needed (RFC 9449 §8.2)."""
-        if "DPoP" not in request.headers or not self.dpop.nonces.are_needed_by(client):
+        if DPOP not in request.headers or not self.dpop.nonces.are_needed_by(client):
             return {}
         return self.dpop.nonces.header()
 

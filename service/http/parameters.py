@@ -9,6 +9,7 @@ from typing import cast
 
 import orjson
 from aiohttp import web
+from multidict import istr
 
 from service.http.endpoint import Message, WholeRequest
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
@@ -16,6 +17,8 @@ from service.protocol.params import REPEATABLE, Params
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
+
+_CONTENT_TYPE, _CONTENT_ENCODING = istr("Content-Type"), istr("Content-Encoding")
 
 MAX_CONTENT_TYPE_LENGTH = 256
 
@@ -65,7 +68,7 @@ def query_params(request: web.Request) -> Params:
 
 def media_type(request: Message) -> str:
     """Return the media type of the body without parameters; aiohttp's parser takes quadratic time (RFC 9110 §8.3.1)."""
-    content_type = request.headers.get("Content-Type", "")
+    content_type = request.headers.get(_CONTENT_TYPE, "")
     if len(content_type) > MAX_CONTENT_TYPE_LENGTH:
         raise UnsupportedMediaType(
             f"the Content-Type is longer than {MAX_CONTENT_TYPE_LENGTH} characters"
@@ -75,9 +78,9 @@ def media_type(request: Message) -> str:
 
 def _check_media_type(request: Message, wanted: str) -> None:
     # Nearly always the header has no parameters, and needs no parsing.
-    if request.headers.get("Content-Type") != wanted and media_type(request) != wanted:
+    if request.headers.get(_CONTENT_TYPE) != wanted and media_type(request) != wanted:
         raise UnsupportedMediaType(f"the body has to be {wanted}")
-    if "Content-Encoding" in request.headers:
+    if _CONTENT_ENCODING in request.headers:
         raise UnsupportedMediaType("the body has to be sent without a content coding")
 
 

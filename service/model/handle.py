@@ -40,7 +40,9 @@ DIGEST_LENGTH = 43
 """Characters of a hash, as `digest` writes it."""
 
 _PREFIX = 3
-_LENGTH = _PREFIX + _SELECTOR + _SECRET + _CHECKSUM
+_SELECTED = _PREFIX + _SELECTOR
+_BODY = _SELECTED + _SECRET
+_LENGTH = _BODY + _CHECKSUM
 _WELL_FORMED = re.compile(rf"[A-Za-z0-9_-]{{{_LENGTH}}}")
 _WELL_FORMED_SELECTOR = re.compile(rf"[A-Za-z0-9_-]{{{_SELECTOR}}}")
 
@@ -76,17 +78,18 @@ def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle
 
 def _complete(kind: HandleKind, selector: str, secret: str) -> Handle:
     body = PREFIXES[kind] + selector + secret
-    text = body + _checksum(body)
+    text = body + _checksum(body.encode())
     return Handle(kind, selector, text, digest(text))
 
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; None for a typo or another kind."""
-    if not text.startswith(PREFIXES[kind]) or _WELL_FORMED.fullmatch(text) is None:
+    if text[:_PREFIX] != PREFIXES[kind] or _WELL_FORMED.fullmatch(text) is None:
         return None
-    if text[-_CHECKSUM:] != _checksum(text[:-_CHECKSUM]):
+    encoded = text.encode()
+    if text[_BODY:] != _checksum(encoded[:_BODY]):
         return None
-    return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text, digest(text))
+    return Handle(kind, text[_PREFIX:_SELECTED], text, base64url(sha256(encoded).digest()))
 
 
 def kind_of(text: str) -> HandleKind | None:
@@ -104,5 +107,5 @@ def is_selector(text: str) -> bool:
     return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 
-def _checksum(body: str) -> str:
-    return base64url(crc32(body.encode()).to_bytes(4, "big"))
+def _checksum(body: bytes) -> str:
+    return base64url(crc32(body).to_bytes(4, "big"))

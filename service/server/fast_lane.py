@@ -153,7 +153,7 @@ class LaneConnection(asyncio.Protocol):
             self._hand_over(data)
             return
         answer = self._lane.answer(request, request.route)
-        if isinstance(answer, Answer):
+        if type(answer) is Answer:  # `isinstance` takes longer where it is none
             self._send(answer)
             return
         # A name that is given costs less than one that asyncio makes up.

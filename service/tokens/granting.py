@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -118,6 +118,7 @@ class NewGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Further members of the response; they cannot replace a standard one."""
 
 
+@final
 class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An authorization that is in the store already: its code is redeemed, or its tokens are refreshed."""
 
@@ -184,10 +185,11 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         origin = self.source.authorization
         if origin is None or origin.subject is None:
             raise InvalidGrant("the token is not one of a user")
+        scope = self.request.scope
         return Authorization(
             id=self.source.selector,
             client_id=self.request.client.client_id,
-            scope=self.request.scope - {OFFLINE_ACCESS},
+            scope=scope - {OFFLINE_ACCESS} if OFFLINE_ACCESS in scope else scope,
             resources=self.request.resources,
             subject=origin.subject,
             amr=self.amr,
@@ -209,6 +211,7 @@ class SignedClaims(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     typ: str
 
 
+@final
 class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A single token, other than an access token (RFC 8693 §2.2.1)."""
 

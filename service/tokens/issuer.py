@@ -55,9 +55,9 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
     ) -> Awaitable[dict[str, object]]:
         """Return the token response; raise if another request has used the code or token first."""
-        if isinstance(grant, ContinuedGrant):
+        if type(grant) is ContinuedGrant:  # `isinstance` takes longer where it is another struct
             return self._issue_continued(request, grant, user_claims)
-        if isinstance(grant, ExchangedGrant):
+        if type(grant) is ExchangedGrant:
             return self._issue_exchanged(request, grant, user_claims)
         return self._issue(request, grant, user_claims)
 
@@ -95,7 +95,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
     ) -> FoundTarget:
         """Raise InvalidGrant, before anything is used up, if the user has to authenticate in a stronger way for it."""
         origin, targets = grant.authorization, self.access_tokens.targets
-        if isinstance(grant, ContinuedGrant):
+        if type(grant) is ContinuedGrant:
             details = grant.authorization_details
             target = targets.find(origin, grant.scope, grant.resources, details)
         else:
