@@ -23,7 +23,8 @@ def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
     """The operator's own signing keys can be read, fit their algorithms, and are different ones."""
     if file.signing.source != "files":
         return
-    from service.keys.key_source import KeyFileError, read_key_files  # noqa: PLC0415
+    from service.keys.key_source import read_key_files  # noqa: PLC0415
+    from service.keys.problems import KeyFileError  # noqa: PLC0415
 
     holders: dict[str, int] = {}
     for at, key in enumerate(file.signing.keys):
@@ -47,7 +48,8 @@ def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
         path, alg = provider.private_key, provider.token_endpoint_auth_signing_alg
         if path is None or alg is None or not path.is_file():
             continue
-        from service.keys.key_source import KeyFileError, read_key_file  # noqa: PLC0415
+        from service.keys.key_source import read_key_file  # noqa: PLC0415
+        from service.keys.problems import KeyFileError  # noqa: PLC0415
 
         try:
             read_key_file(SigningKey(path=path, algorithm=alg))

@@ -20,6 +20,7 @@ from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.keys import jose
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
 from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS, looks_encrypted
@@ -29,7 +30,7 @@ from service.protocol.params import Params
 
 log = structlog.stdlib.get_logger(__name__)
 
-ALGORITHMS = (*jose.SIGNING_ALGORITHMS, *jose.MAC_ALGORITHMS)
+ALGORITHMS = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)
 """Accepted from a client that registered none in particular."""
 
 UNSIGNED = "none"
@@ -159,7 +160,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             arrival.endpoint is CIBA
         ):  # with a key of the client, never its secret (CIBA Core §7.1.1)
             registered = client.backchannel_authentication_request_signing_alg
-            known = jose.SIGNING_ALGORITHMS
+            known = SIGNING_ALGORITHMS
         may_be_unsigned = client.profile is None and not self.has_to_sign(arrival)
         if registered == UNSIGNED and may_be_unsigned:
             return _read_unsigned(text)

@@ -12,10 +12,10 @@ from typing import Any
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
-from service.clients.published_keys import ClientHttp
 from service.clock import clock
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
+from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri, RefusedValue
 from service.protocol.params import MAX_LENGTH

@@ -15,6 +15,7 @@ from service.identity.sessions import Sessions
 from service.identity.sign_in import Throttle
 from service.identity.users import Directory
 from service.keys import jose
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
 from service.model.client import Client
@@ -109,7 +110,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     async def _verify_token(self, hint: str, client: Client) -> LoginHintToken:
         """Return what a JWT of the client says (CIBA Core §7.1)."""
         try:
-            algorithms = client.accepted_algorithms(jose.SIGNING_ALGORITHMS)
+            algorithms = client.accepted_algorithms(SIGNING_ALGORITHMS)
             claims = await self.keys.verify(hint, client, algorithms=algorithms, typ=_TYP)
             jose.require_claims(claims, _CLAIM_TYPES)
             expires_at = int(jose.time_in(claims, "exp") or 0)

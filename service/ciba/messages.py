@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from service.ciba.request import CibaRequest
 from service.clients.directory import Clients
-from service.clients.published_keys import ClientHttp
 from service.clock import clock
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal, Unreadable
 from service.model import ciba_events, events
 from service.model.backchannel import BackchannelDelivery, message_id
 from service.model.client import Client
+from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpBody, Unreachable
 from service.model.request_context import current_traceparent
 from service.outbox.queue import Outbox

@@ -12,7 +12,7 @@ from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_json, print_rows, print_table
 from service.clock import clock
 from service.config.configuration import Configuration
-from service.keys.jose import ENCRYPTION_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.schedule import Keys, SigningKey, find_signing_key
 from service.keys.stored_keys import StoredKeys
 from service.parts.keys import open_key_source

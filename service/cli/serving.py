@@ -20,7 +20,7 @@ from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
-from service.keys.key_source import KeyFileError
+from service.keys.problems import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.server.accepting import BACKLOG, ServerTls
 from service.server.process import Listening, Process

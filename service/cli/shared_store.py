@@ -11,8 +11,7 @@ import click
 from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe
-from service.keys.key_source import KeyFileError
-from service.keys.stored_keys import CannotChangeKeys, KeysUnreadable
+from service.keys.problems import CannotChangeKeys, KeyFileError, KeysUnreadable
 from service.model.user import UsersUnavailable
 from service.observe.logs import configure_logs
 from service.parts.shared import Shared
@@ -40,7 +39,7 @@ def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]])
     configure_logs("warning")
 
     async def run() -> T:
-        shared = Shared(settings)
+        shared = Shared(settings, counted=False)
         try:
             return await work(shared)
         finally:

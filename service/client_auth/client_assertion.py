@@ -13,6 +13,7 @@ import structlog
 
 from service.clients.keys import ClientKeys
 from service.keys import jose
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
@@ -35,7 +36,7 @@ _READS = frozenset({"client_assertion", "client_assertion_type"})
 
 
 class ClientSecretJwt(msgspec.Struct, frozen=True):
-    algorithms: ClassVar[tuple[str, ...]] = tuple(jose.MAC_ALGORITHMS)
+    algorithms: ClassVar[tuple[str, ...]] = tuple(MAC_ALGORITHMS)
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
 
@@ -47,7 +48,7 @@ class ClientSecretJwt(msgspec.Struct, frozen=True):
 
 
 class PrivateKeyJwt(msgspec.Struct, frozen=True):
-    algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS
+    algorithms: ClassVar[tuple[str, ...]] = SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
 
@@ -136,7 +137,7 @@ def _read_assertion(request: RequestCredentials, *, is_by_secret: bool) -> Evide
     with suppress(jose.JwtRefused):
         alg = jose.unverified_header(assertion).get("alg")
         sub = jose.unverified_claims(assertion).get("sub")
-    if (str(alg) in jose.MAC_ALGORITHMS) != is_by_secret:
+    if (str(alg) in MAC_ALGORITHMS) != is_by_secret:
         return None
     client_id = sub if isinstance(sub, str) else ""
     return Evidence(client_id=client_id, proof=assertion, request=request)
@@ -147,7 +148,7 @@ def _verify_for_nobody(assertion: str, algorithms: Collection[str]) -> None:
     try:
         header = accepted_header(assertion, algorithms=algorithms, typ=_TYP)
         alg = str(header["alg"])
-        if alg in jose.MAC_ALGORITHMS or header.get("kid") is None:
+        if alg in MAC_ALGORITHMS or header.get("kid") is None:
             jose.claims_signed_by(_key_of_nobody(alg), assertion)
     except jose.JwtRefused:
         return
@@ -155,8 +156,8 @@ def _verify_for_nobody(assertion: str, algorithms: Collection[str]) -> None:
 
 @cache
 def _key_of_nobody(alg: str) -> jose.Key:
-    if alg in jose.MAC_ALGORITHMS:
-        return jose.Key.from_secret(token_urlsafe(jose.MAC_ALGORITHMS[alg]), alg)
+    if alg in MAC_ALGORITHMS:
+        return jose.Key.from_secret(token_urlsafe(MAC_ALGORITHMS[alg]), alg)
     if alg.startswith(("RS", "PS")):
         return jose.Key.load(_RSA_OF_NOBODY, alg)  # to generate one takes too long
     return jose.Key.generate(alg)

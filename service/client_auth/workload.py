@@ -11,6 +11,7 @@ import structlog
 
 from service.clients.workload_keys import WorkloadKeys
 from service.keys import jose
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
@@ -92,7 +93,7 @@ class WorkloadAssertions(msgspec.Struct, frozen=True, kw_only=True):
 class WorkloadMethod(msgspec.Struct, frozen=True):
     """Takes an assertion whose issuer is a platform; the others are the clients' own."""
 
-    algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS
+    algorithms: ClassVar[tuple[str, ...]] = SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = frozenset({"client_assertion", "client_assertion_type"})
     assertions: WorkloadAssertions
 

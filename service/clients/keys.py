@@ -10,8 +10,9 @@ import msgspec
 from service.clients.published_keys import PublishedKeys
 from service.clock import clock
 from service.keys import jose, jwe
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS
 from service.keys.foreign_keys import accepted_header
-from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims
+from service.keys.jose import JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.registry import KeyOwner, LiveRegistry
@@ -133,7 +134,7 @@ class ClientAlgorithms(msgspec.Struct, frozen=True, kw_only=True):
     def _encryption(self, name: str, owners: Iterable[KeyOwner]) -> Mapping[str, object]:
         """Return the algorithms of encryption, only if somebody can decrypt."""
         has_keys = self.registration or any(owner.jwks or owner.jwks_uri for owner in owners)
-        algorithms = list(jose.ENCRYPTION_ALGORITHMS if has_keys else ())
+        algorithms = list(ENCRYPTION_ALGORITHMS if has_keys else ())
         algorithms += jwe.SECRET_ALGORITHMS if self._longest_secret() else ()
         if not algorithms:
             return {}

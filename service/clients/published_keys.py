@@ -8,7 +8,6 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
 
-import msgspec
 import orjson
 import structlog
 
@@ -16,6 +15,7 @@ from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, UnknownKey
 from service.keys.jose import VerifiedClaims
+from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.registry import KeyOwner
 
@@ -43,16 +43,6 @@ class _Fetched(NamedTuple):
 
 _Place = tuple[HttpClient, str]
 """The client and the URI: keys that were read by an unrestricted client are not shown to guarded ones."""
-
-
-class ClientHttp(msgspec.Struct, frozen=True, kw_only=True):
-    """The HTTP clients for the URLs of clients and APIs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
-
-    free: HttpClient
-    guarded: HttpClient
-
-    def choose(self, owner: KeyOwner) -> HttpClient:
-        return self.guarded if owner.dynamically_registered else self.free
 
 
 def read_jwks(body: bytes) -> tuple[ForeignKeys, int]:

@@ -12,7 +12,7 @@ from service.ciba.requests import CibaRequests
 from service.clock import clock
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.backchannel import AuthenticationNotice
 from service.model.catalogue import Registrable
 from service.model.ciba_events import CibaRequested

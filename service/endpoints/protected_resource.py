@@ -18,7 +18,7 @@ from service.http.endpoint import (
     empty_answer,
     raw_path,
 )
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.local_text import LocalText
 from service.model.registry import ApiResource, LiveRegistry, Registry
 from service.protocol.protected_resource import PATH

@@ -16,7 +16,7 @@ from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
 from service.identity import received_id_jag
 from service.identity.users import Subjects
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials

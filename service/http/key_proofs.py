@@ -14,8 +14,8 @@ from service.clock import clock
 from service.http.credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.certificates import is_valid_at
-from service.keys.jose import SIGNING_ALGORITHMS
 from service.model.authorization import Confirmation, token_type
 from service.model.client import Client
 from service.model.credentials import RequestCredentials

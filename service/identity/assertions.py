@@ -10,15 +10,9 @@ import msgspec
 from service.clients.issuer_keys import IssuerKeys
 from service.clock import clock
 from service.identity.providers.claims import find_linked_subject
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
-from service.keys.jose import (
-    SIGNING_ALGORITHMS,
-    JwtRefused,
-    VerifiedClaims,
-    check_times,
-    time_in,
-    unverified_claims,
-)
+from service.keys.jose import JwtRefused, VerifiedClaims, check_times, time_in, unverified_claims
 from service.model.client import Client
 from service.model.events import AssertionReplayed, AssertionUsed, Emit
 from service.model.handle import digest

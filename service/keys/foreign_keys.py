@@ -10,6 +10,7 @@ import msgspec
 import orjson
 
 from service.keys import jose
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import JwtRefused, Key, VerifiedClaims
 
 MAX_BYTES = 128 * 1024
@@ -100,7 +101,7 @@ def accepted_header(
         raise JwtRefused("it names critical header parameters")
     if str(header.get("typ", UNNAMED)).lower() not in typ:
         raise JwtRefused("it is a JWT of another type")
-    known = (*jose.SIGNING_ALGORITHMS, *jose.MAC_ALGORITHMS)  # and never `none`
+    known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)  # and never `none`
     if header.get("alg") not in known or header["alg"] not in algorithms:
         raise JwtRefused("its signature algorithm is not accepted")
     return header

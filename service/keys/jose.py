@@ -20,6 +20,7 @@ from joserfc.jwk import JWKRegistry, OctKey, RSAKey
 from joserfc.jws import JWSRegistry
 from joserfc.util import base64_to_int
 
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, KEYS, MAC_ALGORITHMS, MIN_RSA_BITS
 from service.model.events import Emit
 from service.model.timings import Signed, ignore_timing
 from service.protocol.base64url import base64url
@@ -30,36 +31,10 @@ VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 MAX_JWT_LENGTH = 51200
 """Characters; a longer one is refused before any work."""
 
-MIN_RSA_BITS = 2048
-"""RFC 7518 §3.3, §4.3."""
-
 _ES256, _P256_BYTES = ECDSA(SHA256()), 32
 """The algorithm, and the length of each half of its signature (RFC 7518 §3.4)."""
 
-_RSA, _P256 = ("RSA", MIN_RSA_BITS), ("EC", "P-256")
 _RSA_MEMBERS = ("n", "e", "d", "p", "q", "dp", "dq", "qi")
-
-_SIGNING_KEYS: dict[str, tuple[str, str | int]] = {
-    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _RSA),
-    "ES256": _P256,
-    "ES384": ("EC", "P-384"),
-    "ES512": ("EC", "P-521"),
-    "EdDSA": ("OKP", "Ed25519"),
-}
-_ENCRYPTION_KEYS: dict[str, tuple[str, str | int]] = {
-    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _RSA),
-    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _P256),
-}
-_KEYS = {**_SIGNING_KEYS, **_ENCRYPTION_KEYS}
-"""The type of the keys of an algorithm, and the size or curve of a new one."""
-
-SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
-
-ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
-"""Those that encrypt to a public key (RFC 7518 §4.3, §4.6)."""
-
-MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
-"""Each with the smallest number of bytes of its key (RFC 7518 §3.2)."""
 
 _OPERATIONS: Mapping[str, frozenset[str]] = {
     "RSA": frozenset({"encrypt", "decrypt", "wrapKey", "unwrapKey"}),
@@ -89,7 +64,7 @@ class Key:
     @classmethod
     def generate(cls, alg: str) -> Key:
         """Make a new private key, named by its thumbprint (RFC 7638)."""
-        key: Any = JWKRegistry.generate_key(*_KEYS[alg])
+        key: Any = JWKRegistry.generate_key(*KEYS[alg])
         return cls(key.thumbprint(), alg, key)
 
     @classmethod
@@ -172,7 +147,7 @@ def _read_own_rsa(jwk: Any) -> RSAKey:
 
 def _read_key(source: Mapping[str, Any] | bytes, alg: str, *, is_own: bool) -> Any:
     """Read a key of joserfc's for this algorithm, by its type, length and own members (RFC 7517 §4.2-4.4, RFC 7518 §3.3)."""
-    kind, _ = _KEYS[alg]
+    kind, _ = KEYS[alg]
     encrypts = alg in ENCRYPTION_ALGORITHMS
     if isinstance(source, bytes) and source.lstrip().startswith(b"{"):
         source = orjson.loads(source)

@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from service.config.schema.server import Signing
 from service.config.schema.server import SigningKey as KeyFile
-from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import Key
 from service.keys.keyring import KeyRing
+from service.keys.problems import KeyFileError
 from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, SigningKey, find_current_keys
 from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
@@ -26,10 +28,6 @@ log = structlog.stdlib.get_logger(__name__)
 
 DEFAULT_ENCRYPTION = ("RSA-OAEP-256", "ECDH-ES")
 """The algorithms, by type, of an encryption key that does not name its own."""
-
-
-class KeyFileError(Exception):
-    """A key file cannot be used; the message names it and says why, and shows nothing of its content."""
 
 
 @dataclass(kw_only=True)

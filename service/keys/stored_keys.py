@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from service.keys import schedule
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
+from service.keys.problems import CannotChangeKeys, KeysUnreadable
 from service.keys.schedule import KeyRecord, Keys, RotationPolicy, SigningKey
 from service.keys.sealing import Seal, Unreadable
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
@@ -26,14 +27,6 @@ RECORD = Encoding("keys", KeyRecord)
 
 Change = Callable[[Keys, int], Awaitable[Keys]]
 """Computes the new keys from the present ones and the time."""
-
-
-class KeysUnreadable(Exception):
-    """The store holds keys that this process cannot use, and therefore must not change."""
-
-
-class CannotChangeKeys(Exception):
-    """An operator's change to the keys is not possible; the message says why."""
 
 
 class StoredKeys(msgspec.Struct, kw_only=True):

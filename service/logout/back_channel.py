@@ -7,10 +7,10 @@ import secrets
 import msgspec
 from msgspec.structs import replace
 
-from service.clients.published_keys import ClientHttp
 from service.clock import clock
 from service.model import events
 from service.model.client import Client
+from service.model.client_http import ClientHttp
 from service.model.outgoing import Unreachable
 from service.model.session import LogoutDelivery
 from service.outbox.queue import Outbox

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.clients.published_keys import ClientHttp
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
+from service.model.client_http import ClientHttp
 from service.model.events import Emit, EmitAtOnce, RequestAnswered
 from service.model.outgoing import ClientCertificate, HttpClient
+from service.model.timings import ignore_timing
 from service.observe.event_log import EventLog, FanOut
-from service.observe.metrics import Metrics
 from service.store.memory import StoreMemory
 from service.store.opening import open_store
 from service.store.rate_limit import RateLimit
@@ -22,6 +22,7 @@ from service.store.stores import Stores
 from service.store.tracking import Tracking
 
 if TYPE_CHECKING:
+    from service.observe.metrics import Metrics
     from service.observe.spans import Spans
     from service.outgoing.http_client import OutgoingHttp
 
@@ -36,18 +37,22 @@ class Shared:
         environ: Mapping[str, str] = os.environ,
         spans: Spans | None = None,
         read: Callable[[], Configuration] | None = None,
+        counted: bool = True,
     ) -> None:
-        """Take what reads the configuration again at a reload; None: this process does, as it did at its start."""
+        """Take what reads the configuration again at a reload; None: this process does, as it did at its start.
+
+        Nothing is `counted` for a command, which nobody asks for metrics.
+        """
         self.configuration = configuration
         self.issuer = configuration.issuer
         self.registration_is_on = configuration.registration.enabled
         self.documents_are_on = configuration.client_id_metadata.enabled
         self.spans = spans
-        self.metrics = Metrics(has_workers=configuration.server.workers > 1)
+        self._listeners = listeners
         event_log = EventLog.on_standard_error(environ)
-        self.emit = FanOut(event_log.note, self.metrics.count, *listeners).emit
-        self.emit_at_once = _emit_at_once(self.metrics.count_at_once, listeners)
-        timed = self.metrics.timed.note
+        counting = (self.metrics.count,) if counted else ()
+        self.emit = FanOut(event_log.note, *counting, *listeners).emit
+        timed = self.metrics.timed.note if counted else ignore_timing
         self.timed = timed if spans is None else spans.record_durations(timed)
         self.registry = ReloadableRegistry(
             configuration, read=read or _reader_here(configuration.file, environ), emit=self.emit
@@ -64,6 +69,18 @@ class Shared:
         self.stores = Stores(self.kv, prefix=self.prefix)
         self.store_memory = StoreMemory(kv=self.kv)
         self._opened: list[OutgoingHttp] = []
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """The metrics of this process; prometheus_client is imported with them."""
+        from service.observe.metrics import Metrics  # noqa: PLC0415 - which commands do without
+
+        return Metrics(has_workers=self.configuration.server.workers > 1)
+
+    @cached_property
+    def emit_at_once(self) -> EmitAtOnce:
+        """Counts an answer that was given at once, and tells all listeners but the log."""
+        return _emit_at_once(self.metrics.count_at_once, self._listeners)
 
     @cached_property
     def outgoing(self) -> HttpClient:

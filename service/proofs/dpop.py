@@ -12,15 +12,9 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from service.clock import clock
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, accepted_header
-from service.keys.jose import (
-    SIGNING_ALGORITHMS,
-    JwtRefused,
-    Key,
-    check_times,
-    claims_signed_by,
-    time_in,
-)
+from service.keys.jose import JwtRefused, Key, check_times, claims_signed_by, time_in
 from service.model.authorization import Confirmation
 from service.model.handle import digest
 from service.proofs.nonces import Nonces

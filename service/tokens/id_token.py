@@ -12,6 +12,7 @@ from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.keys import jose
+from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -137,7 +138,7 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
     async def _verify_hint(self, token: str) -> jose.VerifiedClaims:
         """Verify the signature by a key of this service, or by the secret of the client in `aud`."""
         alg = str(jose.unverified_header(token).get("alg"))
-        if alg not in jose.MAC_ALGORITHMS:
+        if alg not in MAC_ALGORITHMS:
             return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE})
         client = await self.clients.find(str(jose.unverified_claims(token).get("aud")))
         if client is None or client.id_token_signed_response_alg != alg:

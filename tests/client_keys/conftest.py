@@ -12,13 +12,14 @@ import time_machine
 from pydantic import TypeAdapter
 
 from service.clients.keys import ClientKeys
-from service.clients.published_keys import ClientHttp, PublishedKeys
+from service.clients.published_keys import PublishedKeys
 from service.config.registry import build_registry
 from service.config.schema.file import ConfigurationFile
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
+from service.model.client_http import ClientHttp
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
 from tests.driving.key_server import KeyServer, publishing

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, JwtRefused, Key
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import JwtRefused, Key
 from service.keys.jwe import (
     CONTENT_ENCRYPTION,
     SECRET_ALGORITHMS,

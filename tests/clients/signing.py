@@ -11,7 +11,8 @@ from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from service.keys.jose import MAC_ALGORITHMS, Key
+from service.keys.algorithms import MAC_ALGORITHMS
+from service.keys.jose import Key
 from service.protocol.token_types import CLIENT_ASSERTION
 from tests.driving.service import Answer, RunningService
 

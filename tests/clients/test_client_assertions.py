@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS, Key
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from service.keys.jose import Key
 from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import SECRET, Signer, key_of, unsigned
 from tests.conftest import Clock, Start

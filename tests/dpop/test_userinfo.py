@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from tests.driving.dpop import DpopKey
 from tests.driving.service import Answer, RunningService
 

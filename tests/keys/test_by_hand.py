@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from service.keys.problems import CannotChangeKeys
 from service.keys.schedule import LEAD
-from service.keys.stored_keys import CannotChangeKeys
 from tests.keys.conftest import DAY, Fleet
 
 

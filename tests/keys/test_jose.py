@@ -10,14 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from joserfc import jwt
 
-from service.keys.jose import (
-    MAX_JWT_LENGTH,
-    SIGNING_ALGORITHMS,
-    JwtRefused,
-    Key,
-    raw_signature,
-    verify,
-)
+from service.keys.algorithms import SIGNING_ALGORITHMS
+from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, raw_signature, verify
 
 CLAIMS = {"sub": "818727", "exp": 1}
 KEY = Key.generate("ES256")

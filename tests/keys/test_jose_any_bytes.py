@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, accepted_header
-from service.keys.jose import ENCRYPTION_ALGORITHMS, SIGNING_ALGORITHMS, JwtRefused, Key
+from service.keys.jose import JwtRefused, Key
 from service.keys.jwe import CONTENT_ENCRYPTION, decrypt
 
 pytestmark = pytest.mark.rfc("8725#3.4", "8725#3.5")

@@ -9,7 +9,8 @@ import orjson
 import pytest
 from joserfc.jwe import JWERegistry, encrypt_compact
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, JwtRefused, Key
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import JwtRefused, Key
 from service.keys.jwe import CONTENT_ENCRYPTION, decrypt, encrypt, encryption_key_of_secret
 from tests.driving.service import header_of
 

@@ -21,8 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from service.config.schema.server import SigningKey
 from service.keys.jose import Key
-from service.keys.key_source import FileKeys, KeyFileError, read_key_files
+from service.keys.key_source import FileKeys, read_key_files
 from service.keys.keyring import KeyRing
+from service.keys.problems import KeyFileError
 from service.keys.schedule import RotationPolicy
 from tests.keys.conftest import Clock
 

@@ -15,8 +15,8 @@ from service.authorize.request_uri import (
     PER_MINUTE,
     RequestUris,
 )
-from service.clients.published_keys import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
+from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpAnswer, HttpBody
 from service.protocol.errors import InvalidRequestUri
 from tests.conftest import Clock

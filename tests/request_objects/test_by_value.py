@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from tests.driving.service import RunningService, claims_in
 from tests.request_objects.sending import Sender
 

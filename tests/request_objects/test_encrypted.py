@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import Key
 from service.keys.jwe import (
     CONTENT_ENCRYPTION,
     SECRET_ALGORITHMS,

@@ -10,8 +10,8 @@ import pytest
 
 from service.authorize import request_uri
 from service.authorize.request_uri import RequestUris
-from service.clients.published_keys import ClientHttp
 from service.model.client import Client
+from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpAnswer, HttpBody
 from service.protocol.errors import InvalidRequestUri
 from tests.request_objects.sending import Sender

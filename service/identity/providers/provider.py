@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header
-from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
+from service.keys.jose import VerifiedClaims
 from service.model.identity_provider import IdentityProvider
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 
