@@ -16,9 +16,8 @@ from service.authorize.checks import (
 )
 from service.authorize.parameters import AUTHORIZE
 from service.cli.explained_exchange import explain_exchange
-from service.endpoints.authorize import PATH
 from service.parts.whole import Parts
-from service.protocol import errors
+from service.protocol import errors, paths
 from service.protocol.errors import OAuthError, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
@@ -78,7 +77,7 @@ async def explain_url(parts: Parts, url: str) -> Rows:
     if sent.get("error") or not sent.get("client_id"):
         return _explain_response(parts, url, sent)
     rows = [("kind", "authorization request"), ("client", await _client(parts, sent))]
-    expected = parts.shared.issuer.rstrip("/") + PATH
+    expected = parts.shared.issuer.rstrip("/") + paths.AUTHORIZE
     if url.partition("?")[0] != expected:
         rows.append(("warning", f"the authorization endpoint is {expected}"))
     return [*rows, *await _explain_checks(parts, sent)]

@@ -23,11 +23,11 @@ from service.protocol.errors import (
     TooManyRequests,
 )
 from service.protocol.params import Params
+from service.protocol.paths import AUTHORIZE
 from service.protocol.pkce import PLAIN, S256
 
 log = structlog.stdlib.get_logger(__name__)
 
-PATH = "/connect/authorize"
 CONTINUE = "/account/continue"
 DISPLAYS = ["page", "popup", "touch"]
 """The same pages fit a window, a small one and a phone (OIDC Core §3.1.2.1)."""
@@ -42,7 +42,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (
-            *self.sign_in.errors.page_and_form(PATH, self.by_get, self.by_post),
+            *self.sign_in.errors.page_and_form(AUTHORIZE, self.by_get, self.by_post),
             self.sign_in.errors.page(CONTINUE, self.go_on),
         )
 
@@ -52,7 +52,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         used |= self.registrable.response_types
         plain = any(client.allow_plain_text_pkce for client in clients)
         return {
-            "authorization_endpoint": PATH,
+            "authorization_endpoint": AUTHORIZE,
             "response_types_supported": [kind.name for kind in RESPONSE_TYPES if kind.name in used],
             "response_modes_supported": list(RESPONSE_MODE_NAMES),
             "code_challenge_methods_supported": [S256, PLAIN] if plain else [S256],

@@ -31,6 +31,7 @@ from service.protocol.errors import (
     UnsupportedGrantType,
 )
 from service.protocol.params import Params
+from service.protocol.paths import TOKEN
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 from service.store.rate_limit import RateLimit
@@ -39,8 +40,6 @@ from service.tokens.authorization_details import requested_details
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.scope import requested_resources, requested_scope
-
-PATH = "/connect/token"
 
 
 class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +57,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     registrable: Registrable
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.token, scripts=CLIENT_ORIGINS),)
+        return (Direct("POST", TOKEN, self.token, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         registry = self.registry.current
@@ -67,7 +66,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         tells_expiration = any(each.token_expiration_members for each in clients)
         return {
             **(expiration.METADATA if tells_expiration or self.issuer.expiration_members else {}),
-            "token_endpoint": PATH,
+            "token_endpoint": TOKEN,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
             **self.client_auth.metadata("token_endpoint"),
             **self._id_jag_metadata(usable),

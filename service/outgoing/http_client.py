@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from time import monotonic
 
 import aiohttp
 import msgspec
@@ -16,10 +15,8 @@ import structlog
 from yarl import URL
 
 from service.config.reading.files import Stamp, stamp_of
-from service.model.events import Emit
-from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, HttpClient, Unreachable
+from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, Unreachable
 from service.model.request_context import current_traceparent
-from service.model.timings import OthersAnswered
 from service.outgoing.guard import AddressPolicy, GuardedResolver
 from service.tls import make_context
 
@@ -220,24 +217,3 @@ async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
         if len(body) > max_body:
             raise Unreachable(f"the answer is longer than {max_body} bytes")
     return bytes(body)
-
-
-class TimedHttp(msgspec.Struct, frozen=True):
-    """Reports the duration of each request of another client, for one purpose."""
-
-    purpose: str
-    http: HttpClient
-    timed: Emit
-
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
-        began = monotonic()
-        try:
-            return await self.http.fetch(url, form, authorization=authorization)
-        finally:
-            self.timed(OthersAnswered(self.purpose, monotonic() - began))

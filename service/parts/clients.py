@@ -21,7 +21,6 @@ from service.config.rules.mutual_tls import (
     methods_without_evidence,
 )
 from service.config.rules.registered_client import Offered
-from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
@@ -30,6 +29,7 @@ from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 from service.proofs.dpop import DpopProofs
 from service.proofs.nonces import Nonces
+from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
 from service.tokens.exchanged import ExchangedTokens

@@ -10,7 +10,6 @@ from typing import Never
 from aiohttp import web
 
 from service.config.problem import CannotServe, Finding
-from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.grants import GrantParts, Grants
 from service.grants.token_exchange.subject_tokens import SubjectTokens
 from service.grants.token_exchange.transaction_token import TransactionTokens
@@ -21,6 +20,7 @@ from service.model.registry import Registry
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.parts.whole import Parts
+from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
 from service.tokens.granting import GrantServices
 
 SETTLING = 1

@@ -15,6 +15,7 @@ from service.model.events import Emit, EmitAtOnce, RequestAnswered
 from service.model.outgoing import ClientCertificate, HttpClient
 from service.model.timings import ignore_timing
 from service.observe.event_log import EventLog, FanOut
+from service.outgoing.around import LateHttp, TimedHttp
 from service.store.memory import StoreMemory
 from service.store.opening import open_store
 from service.store.rate_limit import RateLimit
@@ -68,7 +69,7 @@ class Shared:
         self.prefix = store.key_prefix
         self.stores = Stores(self.kv, prefix=self.prefix)
         self.store_memory = StoreMemory(kv=self.kv)
-        self._opened: list[OutgoingHttp] = []
+        self._opened: list[LateHttp] = []
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -84,7 +85,7 @@ class Shared:
 
     @cached_property
     def outgoing(self) -> HttpClient:
-        """The HTTP client for URLs of the operator; aiohttp is imported with the first one."""
+        """The HTTP client for URLs of the operator; aiohttp is imported for its first request."""
         return self._open()
 
     @cached_property
@@ -94,8 +95,6 @@ class Shared:
 
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""
-        from service.outgoing.http_client import TimedHttp  # noqa: PLC0415 - aiohttp, which most commands do without
-
         traced = http if self.spans is None else self.spans.http(purpose, http)
         return TimedHttp(purpose, traced, self.timed)
 
@@ -132,19 +131,23 @@ class Shared:
         certificate: ClientCertificate | None = None,
         kept: int = 0,
         max_body: int | None = None,
-    ) -> OutgoingHttp:
-        from service.outgoing.guard import AddressPolicy  # noqa: PLC0415 - as in http_for
-        from service.outgoing.http_client import MAX_BODY, OutgoingHttp  # noqa: PLC0415
-
+    ) -> LateHttp:
         settings = self.configuration.outgoing
-        http = OutgoingHttp(
-            timeout=settings.timeout,
-            ca_file=ca_file or settings.ca_file,
-            policy=AddressPolicy(settings.allowed_networks) if guarded else None,
-            certificate=certificate,
-            kept=kept,
-            max_body=MAX_BODY if max_body is None else max_body,
-        )
+
+        def make() -> OutgoingHttp:
+            from service.outgoing.guard import AddressPolicy  # noqa: PLC0415 - aiohttp, which most commands do without
+            from service.outgoing.http_client import MAX_BODY, OutgoingHttp  # noqa: PLC0415
+
+            return OutgoingHttp(
+                timeout=settings.timeout,
+                ca_file=ca_file or settings.ca_file,
+                policy=AddressPolicy(settings.allowed_networks) if guarded else None,
+                certificate=certificate,
+                kept=kept,
+                max_body=MAX_BODY if max_body is None else max_body,
+            )
+
+        http = LateHttp(make)
         self._opened.append(http)
         return http
 

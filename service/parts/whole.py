@@ -21,7 +21,6 @@ from service.ciba.request import CibaReader
 from service.ciba.requests import PER_MINUTE, CibaRequests
 from service.clients.issuer_keys import IssuerKeys
 from service.clients.published_keys import PublishedKeys
-from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.identity.assertions import ForeignAssertions
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.accounts import ProviderAccounts
@@ -46,6 +45,7 @@ from service.parts.factors import FactorParts
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 from service.parts.users import UserRecords, open_directory
+from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
 from service.store.records import Queue, Records
 
 

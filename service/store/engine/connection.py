@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from service.store.engine.clustered import Clustered
@@ -35,9 +36,8 @@ def open_engine(
     keeps what is read to be tracked.
     """
     if url.startswith("memory:"):
-        from service.store.engine.embedded import open_embedded  # noqa: PLC0415 - only where it is configured
-
-        return open_embedded()
+        embedded = EmbeddedLine()
+        return Engine(line=embedded, durable=embedded, tracked=embedded)
     open_line = _lines_to(urlsplit(url), timeout)
     shared = partial(Multiplexed, patience=timeout)
     line = durable = tracked = open_line(shared)
@@ -49,6 +49,24 @@ def open_engine(
         tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking)))
     masters = line.find_masters if isinstance(line, Clustered) else None
     return Engine(line=line, durable=durable, tracked=tracked, find_masters=masters)
+
+
+class EmbeddedLine:
+    """Makes the embedded store when it is first asked: a command that does not ask it need not import fakeredis."""
+
+    circuit_open = False
+
+    @cached_property
+    def _line(self) -> Line:
+        from service.store.engine.embedded import open_line  # noqa: PLC0415
+
+        return open_line()
+
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
+        return await self._line.ask(commands, seconds=seconds)
+
+    def close(self) -> None:
+        """Return at once: the embedded store has no connection."""
 
 
 def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind], Line]:

@@ -9,17 +9,16 @@ from typing import Any
 from fakeredis import FakeAsyncRedis
 from redis import exceptions
 
-from service.store.engine.engine import ConnectionLost, Engine, ResponseError
+from service.store.engine.engine import ConnectionLost, ResponseError
 from service.store.verbs import Command
 
 MAX_CONNECTIONS = 100_000
 """Requests that may ask at once, each by a connection; more than this process can hold."""
 
 
-def open_embedded() -> Engine:
-    """Return the engine of an empty store in this process."""
-    line = PipelinedLine(FakeAsyncRedis(max_connections=MAX_CONNECTIONS))
-    return Engine(line=line, durable=line, tracked=line)
+def open_line() -> PipelinedLine:
+    """Return the way to an empty store in this process."""
+    return PipelinedLine(FakeAsyncRedis(max_connections=MAX_CONNECTIONS))
 
 
 class PipelinedLine:

@@ -1,0 +1,59 @@
+"""HTTP clients around another one: one that is made late, and one that measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from service.model.events import Emit
+from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
+from service.model.timings import OthersAnswered
+
+if TYPE_CHECKING:
+    from service.outgoing.http_client import OutgoingHttp
+
+
+class LateHttp(msgspec.Struct):
+    """Makes an HTTP client for its first request; who sends none need not import aiohttp."""
+
+    make: Callable[[], OutgoingHttp]
+    _made: OutgoingHttp | None = None
+
+    async def fetch(
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
+    ) -> HttpAnswer:
+        if self._made is None:
+            self._made = self.make()
+        return await self._made.fetch(url, form, authorization=authorization)
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+
+
+class TimedHttp(msgspec.Struct, frozen=True):
+    """Reports the duration of each request of another client, for one purpose."""
+
+    purpose: str
+    http: HttpClient
+    timed: Emit
+
+    async def fetch(
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
+    ) -> HttpAnswer:
+        began = monotonic()
+        try:
+            return await self.http.fetch(url, form, authorization=authorization)
+        finally:
+            self.timed(OthersAnswered(self.purpose, monotonic() - began))

@@ -1,0 +1,6 @@
+"""The paths of endpoints that more than the endpoint itself names."""
+
+from __future__ import annotations
+
+AUTHORIZE = "/connect/authorize"
+TOKEN = "/connect/token"
