@@ -7,15 +7,16 @@ from pathlib import Path
 
 from scripts.docs.documents import DOCUMENTS
 
-DOCS = Path(__file__).parents[2] / "docs"
+REPOSITORY = Path(__file__).parents[2]
 
 stale = [
     name
     for name, render in DOCUMENTS.items()
-    if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != render()
+    if not (REPOSITORY / name).exists()
+    or (REPOSITORY / name).read_text(encoding="utf-8") != render()
 ]
 if "--check" in sys.argv:
-    sys.exit("".join(f"docs/{name} is out of date: make docs\n" for name in stale) or None)
+    sys.exit("".join(f"{name} is out of date: make docs\n" for name in stale) or None)
 for name in stale:
-    (DOCS / name).write_text(DOCUMENTS[name](), encoding="utf-8")
-    print(f"docs/{name}")
+    (REPOSITORY / name).write_text(DOCUMENTS[name](), encoding="utf-8")
+    print(name)

@@ -1,4 +1,4 @@
-"""The generated documents, by their names in docs/; `make lint` fails where one is stale."""
+"""The generated documents, by their paths; `make lint` fails where one is stale."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import json_schema
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
-    "configuration.md": configuration.render,
-    "config.schema.json": lambda: json.dumps(json_schema(builtin_catalogue()), indent=2) + "\n",
-    "conformance.md": conformance.render,
-    "decisions/README.md": decisions.render,
-    "profiles.md": profiles.render,
-    "reach.svg": reach.render,
-    "rfc-map.md": rfc_map.render,
+    "docs/configuration.md": configuration.render,
+    "docs/conformance.md": conformance.render,
+    "docs/decisions/README.md": decisions.render,
+    "docs/profiles.md": profiles.render,
+    "docs/reach.svg": reach.render,
+    "docs/rfc-map.md": rfc_map.render,
+    "service/config/config.schema.json": lambda: (
+        json.dumps(json_schema(builtin_catalogue()), indent=2) + "\n"
+    ),
 }

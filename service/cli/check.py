@@ -1,4 +1,4 @@
-"""`check`, `schema`: commands that say what a configuration file may hold, and what is wrong with one."""
+"""`check`: says what is wrong with a configuration file."""
 
 from __future__ import annotations
 
@@ -70,25 +70,3 @@ def _look_into_store(file: Path, given: Mapping[str, str]) -> tuple[Problem, ...
 
 def _count(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-@click.command("schema")
-@click.option(
-    "--included", is_flag=True, help="Print the schema of a file that config.yaml includes."
-)
-def schema(*, included: bool) -> None:
-    """Print the JSON Schema of config.yaml.
-
-    Editors complete and check the file with it.
-
-    \b
-    Example:
-      python -m service schema > config.schema.json
-    """
-    from service.config.schema.json_schema import (  # noqa: PLC0415 - which no check needs
-        included_json_schema,
-        json_schema,
-    )
-
-    made = included_json_schema if included else json_schema
-    print_json(made(builtin_catalogue()))

@@ -12,7 +12,7 @@ from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
 COMMANDS = {  # To add one: a function of its name in a file of this folder, and a line here.
     "serve": ("serve", "Run the service."),
     "check": ("check", "Check a configuration file as `serve` would."),
-    "schema": ("check", "Print the JSON Schema of config.yaml."),
+    "schema": ("schema", "Print the JSON Schema of config.yaml."),
     "hash-secret": ("credentials", "Print the YAML line for a client's secret."),
     "hash-password": ("credentials", "Print the YAML line for a user's password."),
     "new": ("new", "Make an entry for the configuration file."),

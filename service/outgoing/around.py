@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.outgoing.http_client import OutgoingHttp
 
 
-class LateHttp(msgspec.Struct):
+class LateHttp(msgspec.Struct, eq=False):  # keys are remembered by the client that fetched them
     """Makes an HTTP client for its first request; who sends none need not import aiohttp."""
 
     make: Callable[[], OutgoingHttp]

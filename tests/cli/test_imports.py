@@ -52,7 +52,7 @@ RARE = {"asyncio", "cryptography.x509", "structlog"}
         ("check {file}", SERVING | {"service.cli.ways.finding"} | RARE),
         ("graph --config {file}", SERVING | RARE),
         ("diff {file} {file}", SERVING | RARE),
-        ("schema", SERVING | RARE),
+        ("schema", SERVING | RARE | {"pydantic", "yaml"}),
         ("new-secret", SERVING | RARE | {"pydantic", "service.config.load"}),
     ],
 )
@@ -81,7 +81,7 @@ def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path
     file = tmp_path / "config.yaml"
     file.write_text("issuer: http://localhost:8080\nstore: {url: 'memory://'}\n")
     asked = (
-        "import sys; from service.cli.program import program; import service.cli.keys, service.cli.sessions; "
+        "import sys; from service.cli.program import program; import service.cli.sessions; "
         f"program(['users', 'list', '--config', {str(file)!r}], standalone_mode=False); "
         "print([*sys.modules])"
     )
@@ -90,4 +90,25 @@ def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path
     ).stdout
     assert told.startswith("SUB")
     assert "service.store.opening" in told
-    assert "aiohttp" not in told
+    for unwanted in ("aiohttp", "fakeredis", "joserfc", "prometheus_client"):
+        assert unwanted not in told
+
+
+def test_a_url_is_explained_without_the_imports_of_http_and_of_the_embedded_store(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("issuer: http://localhost:8080\nstore: {url: 'memory://'}\n")
+    url = "http://localhost:8080/connect/authorize?client_id=web&response_type=code"
+    asked = (
+        "import sys; from service.cli.program import program; "
+        f"program(['explain', {url!r}, '--config', {str(file)!r}], standalone_mode=False); "
+        "print([*sys.modules])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
+    ).stdout
+    assert "client_id and redirect_uri" in told
+    assert "service.authorize.checks" in told
+    for unwanted in ("aiohttp", "fakeredis", "prometheus_client"):
+        assert unwanted not in told

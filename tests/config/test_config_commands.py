@@ -13,7 +13,9 @@ import pytest
 from argon2 import PasswordHasher
 from click.testing import CliRunner
 
+from service.catalogue import builtin_catalogue
 from service.cli.program import COMMANDS, program
+from service.config.schema.json_schema import json_schema
 
 GOOD = "issuer: https://auth.example.com\n"
 BAD = GOOD + "server:\n  prot: 1\n"
@@ -75,9 +77,18 @@ def test_an_unknown_profile_is_wrong_usage(run: Callable[..., Any]) -> None:
     assert run("check", "--profile", "none").exit_code == 2
 
 
-def test_schema_is_json(run: Callable[..., Any]) -> None:
+def test_schema_is_that_of_the_code(run: Callable[..., Any]) -> None:
     schema = json.loads(run("schema").stdout)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema == json_schema(builtin_catalogue()), "make docs"
+
+
+def test_an_editor_knows_an_included_file(run: Callable[..., Any]) -> None:
+    schema: dict[str, Any] = json.loads(run("schema", "--included").stdout)
+    assert {"clients", "users"} < schema["properties"].keys()
+    assert not {"issuer", "include", "server"} & schema["properties"].keys()
+    assert [*schema["$defs"]["Users"]["properties"]] == ["list"]
+    assert "required" not in schema
 
 
 def test_hash_secret_prints_the_line(run: Callable[..., Any]) -> None:

@@ -11,7 +11,6 @@ import pytest
 from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.config.problem import ConfigError
-from service.config.schema.json_schema import included_json_schema
 
 API = "api_resources: [{name: api}]\n"
 INCLUDE = "include: [clients.d]\n"
@@ -233,14 +232,6 @@ def test_the_generation_is_that_of_the_content_wherever_it_stands(
     assert read(INCLUDE + API + clients("one")).registry.generation == together
     put("clients.d/a.yaml", clients("three"))
     assert read(INCLUDE + API + clients("one")).registry.generation != together
-
-
-def test_an_editor_knows_an_included_file() -> None:
-    schema: dict[str, Any] = included_json_schema(builtin_catalogue())
-    assert {"clients", "users"} < schema["properties"].keys()
-    assert not {"issuer", "include", "server"} & schema["properties"].keys()
-    assert [*schema["$defs"]["Users"]["properties"]] == ["list"]
-    assert "required" not in schema
 
 
 def test_every_file_and_folder_that_was_read_is_remembered(

@@ -15,10 +15,8 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from service.config.reading.source import LISTS
 from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES
 from service.config.schema.file import ConfigurationFile
-from service.config.schema.users import Users
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
 from service.model.value_types import adapter_of
@@ -68,23 +66,12 @@ def _docstrings_of_attributes(parent: type) -> Iterator[tuple[str, str]]:
 
 def json_schema(catalogue: Catalogue) -> dict[str, object]:
     """Return the schema (JSON Schema 2020-12) with every key's documentation and default."""
-    return _document("config.yaml of the token service", plain_json_schema(catalogue))
-
-
-def included_json_schema(catalogue: Catalogue) -> dict[str, object]:
-    """Return the schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
-    schema = plain_json_schema(catalogue)
-    sections = schema["properties"]
-    schema["properties"] = {name: sections[name] for name, *_ in LISTS}
-    users = schema["$defs"][Users.__name__]
-    users["properties"] = {"list": users["properties"]["list"]}
-    del schema["required"]
-    return _document("a file that config.yaml of the token service includes", schema)
-
-
-def _document(title: str, schema: dict[str, Any]) -> dict[str, object]:
-    opened = cast("dict[str, object]", _open_to_references(schema))
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **opened}
+    opened = cast("dict[str, object]", _open_to_references(plain_json_schema(catalogue)))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "config.yaml of the token service",
+        **opened,
+    }
 
 
 def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
