@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import floor
 from time import time
 
 
 def clock() -> int:
     """Return the present time in whole seconds since the epoch."""
-    return int(time())
+    return floor(time())  # `int` takes longer

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from time import time
 from typing import cast
 from wsgiref.handlers import format_date_time
 
 import msgspec
 import structlog
 
+from service.clock import clock
 from service.http.credentials import peer_certificates
 from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
 from service.server.connections import Connections
@@ -80,7 +80,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
 
     def fields(self) -> str:
         """Return the header fields of every answer with the date, made once a second (RFC 9110 §6.6.1)."""
-        now = int(time())
+        now = clock()
         if now != self._second:
             self._second = now
             self._fields = f"{self.always}Date: {format_date_time(now)}\r\n"
