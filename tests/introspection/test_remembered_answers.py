@@ -16,7 +16,10 @@ import yaml
 from redis import Redis
 
 from service.endpoints.introspection import IntrospectionEndpoint
+from service.model.api_events import TokenIntrospected
+from service.model.events import RequestAnswered
 from service.model.registry import Registry
+from service.observe.metrics import AT_ONCE
 from tests.conftest import Start
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, basic
@@ -24,6 +27,8 @@ from tests.driving.service import RunningService, basic
 pytestmark = [pytest.mark.rfc("7662#4"), pytest.mark.needs("redis-server")]
 
 INACTIVE = {"active": False}
+OFTEN = AT_ONCE + 3
+"""More than are counted at once."""
 
 
 @pytest.fixture
@@ -121,12 +126,21 @@ async def test_at_level_debug_it_gets_lines_with_the_id_of_its_request(
 async def test_it_is_counted_as_any_other(service: RunningService, token: str) -> None:
     async def counted() -> list[str]:
         text = service.parts.shared.metrics.render().decode()
-        names = ('requests_total{endpoint="/connect/introspect"', 'introspections_total{active="t')
+        names = (
+            'requests_total{endpoint="/connect/introspect"',
+            'request_duration_seconds_count{endpoint="/connect/introspect"',
+            'introspections_total{active="t',
+        )
         return [line.split()[-1] for line in text.splitlines() if any(one in line for one in names)]
 
-    before = await counted()
-    await service.introspect(token)
-    assert [float(one) for one in await counted()] == [float(one) + 1 for one in before]
+    before, told = await counted(), len(service.events)
+    for _ in range(OFTEN):
+        await service.introspect(token)
+    assert [float(one) for one in await counted()] == [float(one) + OFTEN for one in before]
+    assert [type(event) for event in service.events[told:]] == OFTEN * [
+        TokenIntrospected,
+        RequestAnswered,
+    ]
 
 
 async def test_a_look_that_finds_the_same_keys_changes_no_answer(service: RunningService) -> None:
