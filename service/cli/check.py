@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import asdict
 
 from service.catalogue import builtin_catalogue
-from service.cli.settings import FILE, load_settings, redirect_prints_of_plugins, store_option
+from service.cli.settings import FILE, redirect_prints_of_plugins, store_option
 from service.cli.table import format_option, print_json
-from service.config.load import inspect
-from service.config.problem import Problem
+from service.config.load import inspect, load
+from service.config.problem import ConfigError, Problem
 from service.config.rules.profiles import PROFILES, stricter_rules
 from service.start_rules import START_RULES
+
+if TYPE_CHECKING:
+    from service.config.rules.table import FileRule
 
 
 @click.command("check")
@@ -38,15 +42,10 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
     Example:
       python -m service check config.yaml --profile oauth21
     """
-    catalogue = builtin_catalogue()
-    stricter = stricter_rules(profile) if profile else ()
+    rules = (*START_RULES, *(stricter_rules(profile) if profile else ()))
     given = {name: value for name, value in flags.items() if value is not None}
-    with redirect_prints_of_plugins():
-        problems = inspect(file, {**os.environ, **given}, catalogue, (*START_RULES, *stricter))
-    valid = _is_valid(problems)
-    if given and valid:
-        problems += _look_into_store(file, given)
-        valid = _is_valid(problems)
+    problems = (_find_with_store if given else _find)(file, {**os.environ, **given}, rules)
+    valid = all(problem.severity == "warning" for problem in problems)
     if output == "json":
         print_json({"valid": valid, "problems": [asdict(each) for each in problems]})
     else:
@@ -58,14 +57,22 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
     raise SystemExit(0 if valid else 1)
 
 
-def _is_valid(problems: Iterable[Problem]) -> bool:
-    return all(problem.severity == "warning" for problem in problems)
+def _find(file: Path, environ: Mapping[str, str], rules: Iterable[FileRule]) -> tuple[Problem, ...]:
+    with redirect_prints_of_plugins():
+        return inspect(file, environ, builtin_catalogue(), rules)
 
 
-def _look_into_store(file: Path, given: Mapping[str, str]) -> tuple[Problem, ...]:
+def _find_with_store(
+    file: Path, environ: Mapping[str, str], rules: Iterable[FileRule]
+) -> tuple[Problem, ...]:
     from service.cli.reencrypting import find_problems  # noqa: PLC0415 - for the few checks that need a store
 
-    return find_problems(load_settings(file, given))
+    try:
+        with redirect_prints_of_plugins():
+            settings = load(file, environ, builtin_catalogue(), rules)
+    except ConfigError as error:
+        return error.problems
+    return (*settings.warnings, *find_problems(settings))
 
 
 def _count(count: int, what: str) -> str:
