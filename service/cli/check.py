@@ -11,6 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from service.catalogue import builtin_catalogue
+from service.cli.importing import without_unwanted
 from service.cli.settings import FILE, redirect_prints_of_plugins, store_option
 from service.cli.table import format_option, print_json
 from service.config.load import inspect, load
@@ -65,7 +66,8 @@ def _find(file: Path, environ: Mapping[str, str], rules: Iterable[FileRule]) -> 
 def _find_with_store(
     file: Path, environ: Mapping[str, str], rules: Iterable[FileRule]
 ) -> tuple[Problem, ...]:
-    from service.cli.reencrypting import find_problems  # noqa: PLC0415 - for the few checks that need a store
+    with without_unwanted():
+        from service.cli.reencrypting import find_problems  # noqa: PLC0415 - for the few checks that need a store
 
     try:
         with redirect_prints_of_plugins():

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
+from service.keys.schedule import RECORD
 from service.keys.sealing import Seal, Unreadable
-from service.keys.stored_keys import RECORD
 from service.store import verbs
 from service.store.stores import Stores
 from service.store.verbs import Read

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
+from service.store.records import Encoding
+
 FOLLOW_EVERY = 4
 """Seconds between two looks at the keys; a change by an operator counts everywhere within ten."""
 
@@ -42,6 +44,9 @@ class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All signing keys, in the one record of the store that never expires."""
 
     keys: tuple[SigningKey, ...]
+
+
+RECORD = Encoding("keys", KeyRecord)
 
 
 Keys = tuple[SigningKey, ...]

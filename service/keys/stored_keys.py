@@ -15,15 +15,12 @@ from service.keys import schedule
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
 from service.keys.problems import CannotChangeKeys, KeysUnreadable
-from service.keys.schedule import KeyRecord, Keys, RotationPolicy, SigningKey
+from service.keys.schedule import RECORD, KeyRecord, Keys, RotationPolicy, SigningKey
 from service.keys.sealing import Seal, Unreadable
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
 from service.store.keyvalue import KeyValue, StoreUnavailable
-from service.store.records import Encoding
 
 log = structlog.stdlib.get_logger(__name__)
-
-RECORD = Encoding("keys", KeyRecord)
 
 Change = Callable[[Keys, int], Awaitable[Keys]]
 """Computes the new keys from the present ones and the time."""

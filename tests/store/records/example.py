@@ -14,8 +14,8 @@ from service.identity.factors.stored import CONTENT as FACTORS
 from service.identity.factors.stored import OwnedFactors
 from service.identity.sources.last_seen import CONTENT as LAST_SEEN
 from service.identity.sources.last_seen import SeenUser
+from service.keys.schedule import RECORD as KEYS
 from service.keys.schedule import KeyRecord, SigningKey
-from service.keys.stored_keys import RECORD as KEYS
 from service.model.authorization import (
     Authorization,
     AuthorizationCode,
