@@ -72,7 +72,7 @@ def _check_binding(
     if not request.client.has_redirect_uri(code.redirect_uri):
         message = "the redirect_uri of the authorization request is no longer registered"
         raise InvalidGrant(message, refused=RefusedValue("redirect_uri", code.redirect_uri))
-    if authorization.cnf not in {None, request.cnf}:  # RFC 9449 §10
+    if authorization.cnf is not None and authorization.cnf != request.cnf:  # RFC 9449 §10
         raise InvalidGrant("the code is bound to a key that the request does not prove")
 
 

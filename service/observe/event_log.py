@@ -143,14 +143,16 @@ class EventLog:
                 return
             if _requests.isEnabledFor(_NUMBERS[level]):
                 event = replace(event, seconds=round(event.seconds, _MICRO))
-                self._keep(event, level, "request_answered", logger="requests")
+                self._keep(event, level, "request_answered", "requests")
             return
         kind = type(event)
         if kind not in FREQUENT or self._writes_frequent:
-            known = self._kinds.get(kind) or self._kinds.setdefault(kind, _level_and_name(kind))
-            self._keep(event, *known, logger="audit")
+            level, name = self._kinds.get(kind) or self._kinds.setdefault(
+                kind, _level_and_name(kind)
+            )
+            self._keep(event, level, name, "audit")
 
-    def _keep(self, event: object, level: str, name: str, *, logger: str) -> None:
+    def _keep(self, event: object, level: str, name: str, logger: str) -> None:
         """Write the line before the loop waits again; immediately if no loop runs."""
         request = current_request.get()
         request_id, client_key = (request.id, request.client_key) if request else (None, None)
