@@ -24,9 +24,7 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
         "    ends_at: int\n": '    device: str = "unknown"\n    ends_at: int\n',
     },
     "service/store/records.py": {'Encoding("spent", Spent, 4)': 'Encoding("spent", Spent, 5)'},
-    "service/keys/stored_keys.py": {
-        'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'
-    },
+    "service/keys/schedule.py": {'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'},
 }
 
 CHANGED_KINDS = ("az", "ac", "rt", "ss", "pk", "co")
