@@ -1,4 +1,4 @@
-"""Why the service's own keys cannot be used or changed."""
+"""Errors about the service's own keys, apart from the libraries that read them."""
 
 from __future__ import annotations
 

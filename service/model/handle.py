@@ -78,7 +78,7 @@ def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle
 
 def _complete(kind: HandleKind, selector: str, secret: str) -> Handle:
     body = PREFIXES[kind] + selector + secret
-    text = body + _checksum(body.encode())
+    text = body + _checksum(body)
     return Handle(kind, selector, text, digest(text))
 
 
@@ -86,10 +86,9 @@ def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; None for a typo or another kind."""
     if text[:_PREFIX] != PREFIXES[kind] or _WELL_FORMED.fullmatch(text) is None:
         return None
-    encoded = text.encode()
-    if text[_BODY:] != _checksum(encoded[:_BODY]):
+    if text[_BODY:] != _checksum(text[:_BODY]):
         return None
-    return Handle(kind, text[_PREFIX:_SELECTED], text, base64url(sha256(encoded).digest()))
+    return Handle(kind, text[_PREFIX:_SELECTED], text, digest(text))
 
 
 def kind_of(text: str) -> HandleKind | None:
@@ -107,5 +106,5 @@ def is_selector(text: str) -> bool:
     return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 
-def _checksum(body: bytes) -> str:
-    return base64url(crc32(body).to_bytes(4, "big"))
+def _checksum(body: str) -> str:
+    return base64url(crc32(body.encode()).to_bytes(4, "big"))

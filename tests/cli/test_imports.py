@@ -77,17 +77,21 @@ def test_commands_do_not_wait_for_imports_that_they_do_not_need(
     assert imported & unwanted == set()
 
 
-def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path) -> None:
+def what_is_told_and_imported(tmp_path: Path, *arguments: str) -> str:
+    """Run a command on an embedded store; return what it prints, and then the names of all modules."""
     file = tmp_path / "config.yaml"
     file.write_text("issuer: http://localhost:8080\nstore: {url: 'memory://'}\n")
     asked = (
         "import sys; from service.cli.program import program; import service.cli.sessions; "
-        f"program(['users', 'list', '--config', {str(file)!r}], standalone_mode=False); "
+        f"program({[*arguments, '--config', str(file)]!r}, standalone_mode=False); "
         "print([*sys.modules])"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
-    ).stdout
+    command = [sys.executable, "-c", asked]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path) -> None:
+    told = what_is_told_and_imported(tmp_path, "users", "list")
     assert told.startswith("SUB")
     assert "service.store.opening" in told
     for unwanted in ("aiohttp", "fakeredis", "joserfc", "prometheus_client"):
@@ -97,17 +101,8 @@ def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path
 def test_a_url_is_explained_without_the_imports_of_http_and_of_the_embedded_store(
     tmp_path: Path,
 ) -> None:
-    file = tmp_path / "config.yaml"
-    file.write_text("issuer: http://localhost:8080\nstore: {url: 'memory://'}\n")
     url = "http://localhost:8080/connect/authorize?client_id=web&response_type=code"
-    asked = (
-        "import sys; from service.cli.program import program; "
-        f"program(['explain', {url!r}, '--config', {str(file)!r}], standalone_mode=False); "
-        "print([*sys.modules])"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", asked], check=True, capture_output=True, text=True
-    ).stdout
+    told = what_is_told_and_imported(tmp_path, "explain", url)
     assert "client_id and redirect_uri" in told
     assert "service.authorize.checks" in told
     for unwanted in ("aiohttp", "fakeredis", "prometheus_client"):

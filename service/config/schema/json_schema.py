@@ -38,10 +38,6 @@ class _WithDocstrings(GenerateJsonSchema):
             return super().function_plain_schema(schema)
         return self.generate_inner(adapter_of(section).core_schema)
 
-    def encode_default(self, dft: object) -> object:
-        """Return a default as JSON; pydantic would build an adapter for each of the words, numbers and flags."""
-        return dft if isinstance(dft, str | int | None) else super().encode_default(dft)
-
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         made = super().dataclass_schema(schema)
         for section in [each for each in schema["cls"].__mro__ if is_dataclass(each)]:
