@@ -67,11 +67,10 @@ class Durations:
 
     def settle(self) -> None:
         """Add to the histograms what was noted."""
-        for (kind, value), seconds in self._waiting.items():
-            if seconds:
-                histogram = self._histograms[kind]
-                _add(histogram.labels(value) if self._labels[kind] else histogram, seconds)
-                seconds.clear()
+        while self._waiting:
+            (kind, value), seconds = self._waiting.popitem()
+            histogram = self._histograms[kind]
+            _add(histogram.labels(value) if self._labels[kind] else histogram, seconds)
 
 
 def _add(histogram: Any, seconds: list[float]) -> None:

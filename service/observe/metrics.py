@@ -199,19 +199,19 @@ class Metrics:
         self.settle()
 
     def settle(self) -> None:
-        """Count what was noted."""
-        for (event, labels), seconds in self._at_once.items():
+        """Count what was noted, each taken out before it is counted: if a counter raises, nothing counts twice."""
+        while self._at_once:
+            (event, labels), seconds = self._at_once.popitem()
             self._answered[labels] += seconds
             if labels_of := self._labels_of.get(type(event)):
                 self._happened[type(event), labels_of(event)] += len(seconds)
-        self._at_once.clear()
-        for kind_and_labels, often in self._happened.items():
+        while self._happened:
+            kind_and_labels, often = self._happened.popitem()
             self._counter(kind_and_labels).inc(often)
-        self._happened.clear()
-        for labels, seconds in self._answered.items():
+        while self._answered:
+            labels, seconds = self._answered.popitem()
             self._counter((RequestAnswered, labels)).inc(len(seconds))
             self.timed.note_all(RequestAnswered, labels[0], seconds)
-        self._answered.clear()
         self.timed.settle()
         if self._readings is not None:
             self._store.update(self._readings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from importlib.metadata import version
+from unittest.mock import patch
 
 import pytest
 
@@ -151,6 +152,19 @@ async def test_the_build_is_shown(service: RunningService) -> None:
 async def test_replays_are_counted(service: RunningService) -> None:
     service.parts.shared.emit(CodeReplayed(client_id="web", subject="1"))
     assert "code_replays_total 1.0" in await _shown(service)
+
+
+async def test_events_count_once_though_counting_others_failed(service: RunningService) -> None:
+    metrics, full = service.parts.shared.metrics, OSError("no space left for the counts of workers")
+    replayed = CodeReplayed(client_id="web", subject="1")
+    with patch.object(metrics.timed, "note_all", side_effect=full):
+        service.parts.shared.emit(replayed)
+        await service.get("/made-up")
+        with pytest.raises(OSError, match="no space"):
+            metrics.settle()
+    shown = await _shown(service)
+    assert _value(shown, "code_replays_total") == 1
+    assert _value(shown, 'requests_total{endpoint="other",method="GET",status="404"}') == 1
 
 
 async def test_event_without_a_counter_is_ignored(service: RunningService) -> None:
