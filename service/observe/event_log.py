@@ -57,7 +57,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def writes_frequent() -> bool:
-    """Return whether every event gets a line, so that each request gets some."""
+    """Return whether successful requests or events that come all day get lines."""
     return _requests.isEnabledFor(logging.DEBUG) or _audit.isEnabledFor(logging.DEBUG)
 
 
@@ -120,7 +120,8 @@ class EventLog:
         """Take the function that writes lines, and the one that makes a line of an event's JSON; the levels are as they are now."""
         self._write = write
         self._render = render
-        self._writes_frequent = writes_frequent()
+        self._writes_all_requests = _requests.isEnabledFor(logging.DEBUG)
+        self._writes_frequent = _audit.isEnabledFor(logging.DEBUG)
         self._kinds: dict[type[object], tuple[str, str]] = {}
         self._waiting: list[tuple[_Head, object]] = []
 
@@ -137,7 +138,7 @@ class EventLog:
         if type(event) is RequestAnswered:  # `isinstance` takes longer for structs
             if event.status >= _ERROR:
                 level = "info" if event.status < _SERVER_ERROR else "warning"
-            elif self._writes_frequent:
+            elif self._writes_all_requests:
                 level = "debug"
             else:
                 return

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from service.model.api_events import TokenIntrospected
 from service.model.events import (
     AssertionReplayed,
     BackChannelLogoutFailed,
@@ -106,6 +107,18 @@ def test_a_request_is_logged_at_the_level_of_its_status(
     for event in (ANSWERED, REFUSED, FAILED):
         log.note(event)
     assert [json.loads(line)["level"] for line in lines] == written
+
+
+@pytest.mark.parametrize("logger", ["requests", "audit"])
+def test_what_comes_all_day_is_written_where_its_own_logger_is_at_debug(
+    lines: list[str], logger: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "service")
+    caplog.set_level(logging.DEBUG, f"service.{logger}")
+    log = EventLog(lines.append)
+    for event in (ANSWERED, TokenIntrospected(caller="api1", active=True)):
+        log.note(event)
+    assert [json.loads(line)["logger"] for line in lines] == [logger]
 
 
 @pytest.mark.parametrize(
