@@ -11,6 +11,7 @@ from service.authorize.interaction import Interaction
 from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
+from service.clock import clock
 from service.identity.sessions import new_authorization, note_client
 from service.model.authorization import Authorization, AuthorizationCode
 from service.model.events import AuthorizationGranted, Emit
@@ -55,6 +56,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
                 _collect_artifacts(parameters, reply_to),
                 nonce=request.nonce,
                 user_claims=interaction.user_claims,
+                now=clock(),
             )
         writes = [
             *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),

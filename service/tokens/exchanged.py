@@ -31,7 +31,8 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
         self, grant: ExchangedGrant, client: Client, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the response, in which the token is the `access_token` whatever its type."""
-        if grant.expires_at <= clock():
+        now = clock()
+        if grant.expires_at <= now:
             raise InvalidRequest(_ENDED)
         if grant.token == "refresh_token":
             token, lifetime = await self._begin_family(grant, client, user_claims)
@@ -42,9 +43,10 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
                 HashedArtifacts(),
                 nonce=None,
                 user_claims=user_claims,
+                now=now,
                 ends_at=grant.expires_at,
             )
-            lifetime = min(client.identity_token_lifetime, grant.expires_at - clock())
+            lifetime = min(client.identity_token_lifetime, grant.expires_at - now)
         else:
             key = self.id_tokens.keys.ring.signing_key(client.default_signing_alg)
             token = await key.sign(grant.token.claims, typ=grant.token.typ)

@@ -10,7 +10,6 @@ import msgspec
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.clock import clock
 from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
@@ -80,6 +79,7 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
         *,
         nonce: str | None,
         user_claims: Mapping[str, object],
+        now: int,
         ends_at: int = sys.maxsize,
     ) -> str:
         """Make an ID token, signed, and encrypted if the client is registered for that (OIDC Core §16.14).
@@ -87,7 +87,7 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
         It holds user claims if no access token is issued to fetch them with, if the client's
         registration says so (OIDC Core §5.4), or if the client asked for them there (§5.5).
         """
-        now, key = clock(), self.keys.signing_key(client, client.id_token_signed_response_alg)
+        key = self.keys.signing_key(client, client.id_token_signed_response_alg)
         claims: dict[str, object] = {
             "iss": self.issuer,
             "sub": self.identifiers.find_sub(client, str(authorization.subject)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -184,6 +186,18 @@ async def test_an_access_token_becomes_an_id_token(service: RunningService, app:
     claims = claims_in(answer["access_token"])
     assert (claims["aud"], claims["sub"], claims["name"]) == ("web", "818727", "Alice Smith")
     assert (claims["amr"], claims["act"]) == (["pwd"], {"sub": "web"})
+
+
+async def test_an_id_token_lasts_as_long_as_the_response_says_though_a_second_passes(
+    service: RunningService, app: ClientApp, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = await app.tokens(scope="openid api1")
+    clock.forward(seconds=tokens["expires_in"] - 60)  # ends before the client's ID tokens would
+    source = tokens["access_token"]
+    monkeypatch.setattr("service.tokens.exchanged.clock", count(int(time.time())).__next__)
+    answer = await exchange(service, source, "web", requested_token_type="id_token", scope="openid")
+    claims = claims_in(answer["access_token"])
+    assert claims["exp"] - claims["iat"] == answer["expires_in"]
 
 
 @pytest.mark.rfc("9449#5")
