@@ -86,7 +86,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
         token, stores = hinted.token, self.sessions.stores
         if token is None:
             return
-        ttl = token.expires_at - clock() + self.clock_skew + 1
+        ttl = token.expires_at - clock() + self.clock_skew
         if not await stores.is_first_use(stores.used_assertions, token.key, ttl=ttl):
             raise InvalidRequest("the login_hint_token has been used before")
 

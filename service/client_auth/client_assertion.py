@@ -124,7 +124,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         if left > MAX_LIFETIME + self.clock_skew:
             raise jose.JwtRefused("exp is too far away")
         key = digest(f"{evidence.client_id}\n{jti}")
-        ttl = int(left) + self.clock_skew + 1
+        ttl = int(left) + self.clock_skew
         if not await self.stores.is_first_use(self.stores.used_assertions, key, ttl=ttl):
             raise jose.JwtRefused("it has been used before")
 

@@ -114,7 +114,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     async def use_up(self, assertion: ForeignAssertion, client: Client) -> None:
         """Remember the `jti` in all replicas until the assertion expires; raise JwtRefused at the second time (RFC 7523 §3)."""
         client_id, issuer = client.client_id, assertion.issuer
-        ttl = assertion.expires_at - clock() + self.clock_skew + 1
+        ttl = assertion.expires_at - clock() + self.clock_skew
         used, key = self.stores.used_assertions, _find_key(assertion)
         if not await self.stores.is_first_use(used, key, ttl=ttl):
             self.emit(AssertionReplayed(client_id=client_id, issuer=issuer.name))

@@ -101,7 +101,7 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:
         """Remember the proof in all replicas for as long as it could be used (RFC 9449 §11.1)."""
-        key, ttl = digest(f"{thumbprint}\n{jti}"), self.lifetime + 2 * self.clock_skew + 1
+        key, ttl = digest(f"{thumbprint}\n{jti}"), self.lifetime + 2 * self.clock_skew
         if not await self.stores.is_first_use(self.stores.used_proofs, key, ttl=ttl):
             raise InvalidDpopProof("the DPoP proof has been used before")
 

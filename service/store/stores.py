@@ -28,6 +28,9 @@ T = TypeVar("T")
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
 
+REPLICAS_DIFFER = 10
+"""Seconds by which the clocks of replicas may differ, with what is used once being used once all the same."""
+
 MAX_MEMBERS = 10_000
 """Live members of an index; only a program makes more of anything for one user or one token."""
 
@@ -88,7 +91,7 @@ class Stores:
         # Under the digest of a client_id, trusted issuer or identity provider and a jti, the first attempt that used the assertion or logout token:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
-        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
+        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
 
@@ -135,9 +138,12 @@ class Stores:
         return tuple([one for one in found if one is not None])
 
     async def is_first_use(self, used: Records[str], key: str, *, ttl: int) -> bool:
-        """Return whether no replica has used what has this key, and remember the use for so many seconds."""
-        attempt = new_selector()
-        (written,) = await self.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
+        """Return whether no replica has used what has this key, and remember the use for as many seconds as it is valid.
+
+        It is remembered longer, because it is valid longer at a replica whose clock is behind.
+        """
+        attempt, remembered = new_selector(), ttl + REPLICAS_DIFFER
+        (written,) = await self.kv.write(used.put_new(attempt, key, ttl=remembered), durable=True)
         return await self.is_first(attempt, used.read(key), written)
 
     async def is_first(self, value: T, read: Read[T], written: object) -> bool:

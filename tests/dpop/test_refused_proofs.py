@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.conftest import Clock
 from tests.driving.dpop import DpopKey
 from tests.driving.service import RunningService
 
@@ -26,6 +28,19 @@ async def test_a_proof_counts_once(service: RunningService, key: DpopKey) -> Non
     form: dict[str, Any] = {"grant_type": "client_credentials", "headers": headers}
     assert (await service.token("machine", **form)).status == 200
     assert (await service.token("machine", **form)).refusal == (400, "invalid_dpop_proof")
+
+
+@pytest.mark.rfc("9449#11.1")
+async def test_a_used_proof_is_refused_by_a_replica_whose_clock_is_behind(
+    service: RunningService, key: DpopKey, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = key.header(iat=int(time.time()) + 30)
+    form: dict[str, Any] = {"grant_type": "client_credentials", "headers": headers}
+    assert (await service.token("machine", **form)).status == 200
+    clock.forward(seconds=30 + 60 + 30 + 3)  # skew, lifetime, skew
+    monkeypatch.setattr("service.proofs.dpop.clock", lambda: int(time.time()) - 5)
+    again = await service.token("machine", **form)
+    assert again["error_description"] == "the DPoP proof has been used before"
 
 
 async def test_a_right_proof_is_used_up_whatever_follows(

@@ -88,7 +88,7 @@ class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _use_up(self, provider: IdentityProvider, token: LogoutToken) -> None:
         """Remember the `jti` in all replicas until the token expires."""
-        ttl = token.expires_at - clock() + self.clock_skew + 1
+        ttl = token.expires_at - clock() + self.clock_skew
         used, key = self.stores.used_assertions, _find_key(provider, token)
         if not await self.stores.is_first_use(used, key, ttl=ttl):
             raise JwtRefused("it has been used before")
