@@ -9,8 +9,10 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from socket import socket
+from types import FrameType
 from typing import cast
 
 import uvloop
@@ -22,7 +24,7 @@ from gunicorn.workers.base import Worker
 from prometheus_client import multiprocess, values
 
 from service.cli.serving import Serving, Sockets
-from service.server.process import SIGNALS
+from service.server.process import SIGNALS, STOPS
 
 SILENCE = 60
 """Seconds without a sign of life after which a worker is replaced."""
@@ -66,8 +68,25 @@ class _Supervisor(Arbiter):
     def handle_hup(self) -> None:
         """Let each worker reload the registry, future ones included; gunicorn itself would start new ones."""
         app = cast("_Workers", self.app)
-        app.serving = app.serving.with_present_registry()
-        self.kill_workers(signal.SIGHUP)
+        with suppress(KeyboardInterrupt), self._interrupted_by_stops():
+            app.serving = app.serving.with_present_registry()
+            self.kill_workers(signal.SIGHUP)
+
+    @contextmanager
+    def _interrupted_by_stops(self) -> Iterator[None]:
+        """Let a signal to stop raise KeyboardInterrupt in what runs, so that it does not wait for its turn."""
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            self.signal(number, frame)
+            raise KeyboardInterrupt
+
+        for each in STOPS:
+            signal.signal(each, interrupt)
+        try:
+            yield
+        finally:
+            for each in STOPS:
+                signal.signal(each, self.signal)
 
     def _ignore(self) -> None:
         """Ignore signals that gunicorn understands and this service does not promise."""

@@ -22,7 +22,8 @@ from service.server.server import Runner
 
 log = structlog.stdlib.get_logger(__name__)
 
-SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP})
+STOPS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGQUIT})
+SIGNALS = STOPS | {signal.SIGHUP}
 
 TO_CLOSE = 2
 """Seconds beyond the grace in which connections are closed, counts settled and traces sent."""
@@ -141,7 +142,7 @@ def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Future[bool]:
         if not stopped.done():
             stopped.set_result(number is signal.SIGTERM)
 
-    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+    for each in STOPS:
         loop.add_signal_handler(each, stop, each)
     return stopped
 

@@ -14,7 +14,8 @@ import httpx2
 import pytest
 
 from tests.driving.program import eventually
-from tests.operations.conftest import CONFIG, MACHINE, Serve, token_from
+from tests.driving.redis_servers import RedisServer
+from tests.operations.conftest import MACHINE, Serve, token_from
 
 BODY = b"grant_type=client_credentials&client_id=%s&client_secret=%s" % tuple(
     part.encode() for part in MACHINE
@@ -100,16 +101,23 @@ def test_interrupt_stops_the_service_at_once(serve: Serve, config_file: Path) ->
     assert program.ended() == 0  # SIGTERM would have it serve on for half an hour
 
 
-def test_a_stop_does_not_wait_for_a_reload(serve: Serve, config_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.needs("redis-server")
+def test_a_stop_does_not_wait_for_a_reload(
+    serve: Serve, on_redis: RedisServer, config_file: Path, tmp_path: Path, workers: str
+) -> None:
+    on_redis.start()
     held, waits = tmp_path / "held", tmp_path / "waits"
     os.mkfifo(held)
     text = (
         f"from pathlib import Path; Path({str(waits)!r}).touch(); Path({str(held)!r}).read_text()"
     )
     (tmp_path / "slow.py").write_text(text)
-    program = serve(PYTHONPATH=str(tmp_path))
+    program = serve("--workers", workers, PYTHONPATH=str(tmp_path))
     program.url()
-    config_file.write_text(f"{CONFIG}\nextension_grants: [{{handler: 'slow:Grant'}}]\n")
+    config_file.write_text(
+        f"{config_file.read_text()}\nextension_grants: [{{handler: 'slow:Grant'}}]\n"
+    )
     program.send(signal.SIGHUP)
     eventually(waits.exists)
     program.send(signal.SIGINT)
