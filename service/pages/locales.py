@@ -1,4 +1,4 @@
-"""Reads the messages of each language, and chooses the language of a page."""
+"""Reads the messages of each language, and chooses the language of a page. Pages import it, and Babel, when the first is shown."""
 
 from __future__ import annotations
 
@@ -25,23 +25,30 @@ _VALUE_IN_TEXT = re.compile(r'(?<!=")%\(\w+\)s')
 
 
 class Locales(msgspec.Struct, frozen=True, kw_only=True):
-    """The configured languages with their messages."""
+    """The configured languages."""
 
-    translations: Mapping[str, NullTranslations]
+    folders: Sequence[Path]
+    tags: tuple[str, ...]
     default: str
 
     @classmethod
-    def load(cls, folders: Sequence[Path], names: Sequence[str], default: str) -> Locales:
-        """Read the messages of each language, those of an earlier folder before those of a later one."""
-        return cls(
-            translations={_tag(name): _translations(folders, _tag(name)) for name in names},
-            default=_tag(default),
-        )
+    def named(cls, folders: Sequence[Path], names: Iterable[str], default: str) -> Locales:
+        """Take the languages as they are named in the configuration, such as pt_BR or pt-BR."""
+        return cls(folders=folders, tags=tuple(map(_tag, names)), default=_tag(default))
+
+    def read_messages(self, tag: str) -> NullTranslations:
+        """Read the messages of a language, those of an earlier folder before those of a later one."""
+        messages = NullTranslations()
+        for source in reversed(list(_sources(self.folders, tag))):
+            catalogue = _compile(source)
+            catalogue.add_fallback(messages)
+            messages = catalogue
+        return messages
 
     def choose(self, *tags: str, accept_language: str | None) -> str:
         """Return the first of these languages that is on offer, else the first that the browser prefers (RFC 9110 §12.5.4)."""
-        known = {tag.lower(): tag for tag in self.translations}
-        scripts = {_script_of(tag): tag for tag in reversed(list(self.translations))}
+        known = {tag.lower(): tag for tag in self.tags}
+        scripts = {_script_of(tag): tag for tag in reversed(self.tags)}
         for preferred in (tags, _parse_accept_language(accept_language or "")):
             for name in map(_tag, preferred[:MOST_PREFERENCES]):
                 if chosen := negotiate_locale([name.lower()], known, sep="-"):
@@ -108,6 +115,11 @@ def own_name(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
+def text_direction_of(tag: str) -> str:
+    """Return ltr, or rtl for a language that is written from right to left."""
+    return Locale.parse(tag, sep="-").text_direction
+
+
 def _tag(name: str) -> str:
     return name.replace("_", "-")
 
@@ -130,17 +142,6 @@ def _parse_accept_language(header: str) -> list[str]:
     qualities = read_qualities(header[:MAX_ACCEPT_LANGUAGE_LENGTH])
     by_preference = sorted(qualities, key=qualities.__getitem__, reverse=True)
     return [name for name in by_preference if name and qualities[name] > 0]
-
-
-def _translations(folders: Sequence[Path], tag: str) -> NullTranslations:
-    if not has_messages(folders, tag):
-        raise LookupError(f"there are no messages for the language {tag}")
-    messages = NullTranslations()
-    for source in reversed(list(_sources(folders, tag))):
-        catalogue = _compile(source)
-        catalogue.add_fallback(messages)
-        messages = catalogue
-    return messages
 
 
 def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:

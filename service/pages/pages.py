@@ -6,13 +6,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from babel import Locale
 
 from service.config.schema.file import Ui
 from service.model.local_text import LocalText
@@ -21,12 +20,13 @@ from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.folders import folders_of
-from service.pages.locales import Locales, messages_of, own_name
 from service.pages.looks import Looks, style_sheet
 from service.protocol.redirect_uri import FormPost
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from service.pages.locales import Locales
 
 MAX_QUERY_LENGTH = 4096
 _HOST = re.compile(r"[a-z0-9.-]+")
@@ -42,12 +42,11 @@ class Pages:
         self._cookies = cookies
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
         """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
-        folders = folders_of(ui.templates)
+        self._folders = folders_of(ui.templates)
         self.looks = Looks(ui, registry)
-        self._assets = Assets.load(folders, _generated_assets(ui), self.looks.find_file)
-        self._locales = Locales.load(folders, ui.locales, ui.default_locale)
+        self._assets = Assets.load(self._folders, _generated_assets(ui), self.looks.find_file)
         self._environment_in = cache(self._make_environment)
-        for tag in self._locales.translations if ui.templates else ():
+        for tag in self._locales.tags if ui.templates else ():
             self._environment_in(tag)  # it may raise CannotServe
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -116,6 +115,13 @@ class Pages:
             path = self._assets.path(name)
         return self._issuer.path.rstrip("/") + path
 
+    @cached_property
+    def _locales(self) -> Locales:
+        """The languages, with the first page: Babel is another 250 KiB."""
+        from service.pages.locales import Locales  # noqa: PLC0415 - imports Babel
+
+        return Locales.named(self._folders, self._ui.locales, self._ui.default_locale)
+
     def _make_environment(self, tag: str) -> Environment:
         """Return what renders pages in a language: 4 MiB with Babel's data, so only a process that shows pages makes one."""
         from service.pages.templates import environment_in  # noqa: PLC0415 - imports Jinja
@@ -126,14 +132,16 @@ class Pages:
         return environment
 
     def _globals(self, tag: str) -> dict[str, object]:
-        translations, title, logo = self._locales.translations[tag], self._ui.title, self._ui.logo
-        text_direction = Locale.parse(tag, sep="-").text_direction
+        from service.pages.locales import messages_of, own_name, text_direction_of  # noqa: PLC0415 - imports Babel
+
+        translations, title, logo = self._locales.read_messages(tag), self._ui.title, self._ui.logo
+        text_direction = text_direction_of(tag)
         return {
             "title": title.in_language(tag, self._locales.default)
             if isinstance(title, LocalText)
             else translations.gettext(title),  # the default one has a translation
             "lang": tag,
-            "languages": {each: own_name(each) for each in self._locales.translations},
+            "languages": {each: own_name(each) for each in self._locales.tags},
             "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
             if isinstance(logo, Path)
             else logo,

@@ -11,7 +11,7 @@ import pytest
 from scripts.texts import collect_texts, is_translated, messages_in, read_catalogue
 from service.pages.folders import BUILT_IN
 from service.pages.locales import Locales
-from tests.pages.screens import LANGUAGES, Browser
+from tests.pages.screens import LANGUAGES
 
 CATALOGUES = sorted(BUILT_IN.glob("locales/*/LC_MESSAGES/messages.po"))
 each_catalogue = pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
@@ -56,21 +56,12 @@ def test_a_number_has_the_plural_form_of_its_language(tmp_path: Path) -> None:
     catalogue.parent.mkdir(parents=True)
     forms = "".join(f'msgstr[{at}] "{form}"\n' for at, form in enumerate(("kod", "kody", "kodów")))
     catalogue.write_text(f'msgid "code"\nmsgid_plural "codes"\n{forms}')
-    polish = Locales.load([tmp_path], ["pl"], "pl").translations["pl"]
+    polish = Locales.named([tmp_path], ["pl"], "pl").read_messages("pl")
     found = [polish.ngettext("code", "codes", n) for n in (1, 3, 5, 22, 25)]
     assert found == ["kod", "kody", "kodów", "kody", "kodów"]
 
 
-def test_a_language_that_is_not_configured_is_not_in_memory() -> None:
-    assert set(Locales.load([BUILT_IN], ["en", "de"], "en").translations) == {"en", "de"}
-
-
 def test_a_country_speaks_the_words_of_its_language() -> None:
-    locales = Locales.load([BUILT_IN], ["en", "de-AT"], "en")
-    assert locales.translations["de-AT"].gettext("Sign in") == "Anmelden"
+    locales = Locales.named([BUILT_IN], ["en", "de-AT"], "en")
+    assert locales.read_messages("de-AT").gettext("Sign in") == "Anmelden"
     assert locales.choose("de_AT", accept_language=None) == "de-AT"
-
-
-def test_a_language_without_messages_stops_the_start() -> None:
-    with pytest.raises(LookupError, match="fi"):
-        Browser(locales=["fi"], default_locale="fi")
