@@ -58,7 +58,7 @@ def started(
     """Run a program on one CPU until the end of the block; it has to listen on the port."""
     process = subprocess.Popen(
         ["taskset", "-c", cpu, *command],
-        env={**os.environ, **(environ or {})},
+        env={**_inherited(), **(environ or {})},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -68,6 +68,11 @@ def started(
     finally:
         process.terminate()
         process.wait(timeout=30)
+
+
+def _inherited() -> dict[str, str]:
+    """Return this environment, in which bytecode is kept: whoever starts the service twice does not compile it twice."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def free_port() -> int:
