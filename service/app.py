@@ -30,7 +30,6 @@ from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.provider import ProviderEndpoint
 from service.endpoints.pushed_request import PushedRequestEndpoint
 from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
-from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.second_factor import SecondFactorEndpoint
 from service.endpoints.security import SecurityEndpoint
@@ -203,6 +202,8 @@ def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ..
     shared, registration = parts.shared, parts.clients.registration
     if registration is None:
         return ()
+    from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint  # noqa: PLC0415 - where clients may register
+
     return (
         RegisterEndpoint(
             issuer=shared.issuer,

@@ -14,7 +14,7 @@ from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.clients.registration.document import is_on_loopback
+from service.config.rules.uris import is_on_loopback
 from service.model.client import Client
 from service.protocol.authorization_request import (
     JWT_SUFFIX,

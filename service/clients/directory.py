@@ -10,7 +10,6 @@ import msgspec
 import structlog
 
 from service.caching import BoundedCache
-from service.clients.documents import ClientDocuments
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions, RegisteredClient, selector_of
 from service.model.registry import LiveRegistry, Registry
@@ -20,6 +19,7 @@ from service.store.stores import Stores
 from service.store.verbs import Read
 
 if TYPE_CHECKING:
+    from service.clients.documents import ClientDocuments
     from service.clients.registration.metadata import RegistrationPolicy
 
 log = structlog.stdlib.get_logger(__name__)

@@ -11,10 +11,7 @@ from service.client_auth.authentication import ClientAuthentication
 from service.client_auth.client_assertion import ClientAssertions
 from service.client_auth.workload import WorkloadAssertions
 from service.clients.directory import Clients, RegisteredClients
-from service.clients.documents import MAX_BYTES, PER_HOST, PER_NETWORK, ClientDocuments
 from service.clients.origins import RegisteredOrigins
-from service.clients.registration.document import DocumentPolicy
-from service.clients.registration.registration import ClientRegistration
 from service.clients.workload_keys import WorkloadKeys
 from service.config.rules.mutual_tls import (
     certificates_reach_the_service,
@@ -41,7 +38,9 @@ from service.tokens.scope import Targets
 from service.tokens.subject import SubjectIdentifiers
 
 if TYPE_CHECKING:
+    from service.clients.documents import ClientDocuments
     from service.clients.registration.metadata import RegistrationPolicy
+    from service.clients.registration.registration import ClientRegistration
 
 
 class ClientParts:
@@ -77,14 +76,7 @@ class ClientParts:
         self.registration = (
             None
             if self.registered is None
-            else ClientRegistration(
-                registered=self.registered,
-                stores=stores,
-                origins=self.origins,
-                http=shared.client_http("sector_identifier").guarded,
-                lifetime=configuration.registration.client_lifetime,
-                emit=shared.emit,
-            )
+            else build_registration(shared, self.registered, self.origins)
         )
         self.authentication = build_client_authentication(shared, keys, self.directory)
 
@@ -105,20 +97,39 @@ def build_registered(shared: Shared, offered: Offered) -> RegisteredClients:
     )
 
 
+def build_registration(
+    shared: Shared, registered: RegisteredClients, origins: RegisteredOrigins
+) -> ClientRegistration:
+    """Build what registers clients."""
+    from service.clients.registration.registration import ClientRegistration  # noqa: PLC0415 - where clients may register
+
+    return ClientRegistration(
+        registered=registered,
+        stores=shared.stores,
+        origins=origins,
+        http=shared.client_http("sector_identifier").guarded,
+        lifetime=shared.configuration.registration.client_lifetime,
+        emit=shared.emit,
+    )
+
+
 def build_documents(
     shared: Shared, offered: Offered, origins: RegisteredOrigins
 ) -> ClientDocuments:
     """Build what finds clients by their metadata documents."""
+    from service.clients import documents  # noqa: PLC0415 - where clients may be found by them
+    from service.clients.registration.document import DocumentPolicy  # noqa: PLC0415 - likewise
+
     settings = shared.configuration.client_id_metadata
-    return ClientDocuments(
-        http=shared.document_http("client_document", max_body=MAX_BYTES),
+    return documents.ClientDocuments(
+        http=shared.document_http("client_document", max_body=documents.MAX_BYTES),
         policy=DocumentPolicy(
             registration=build_policy(settings.allowed_scopes, offered),
             allowed_hosts=settings.allowed_hosts,
         ),
         origins=origins,
-        per_network=shared.rate_limit("client_document", PER_NETWORK),
-        per_host=shared.rate_limit("client_document_host", PER_HOST),
+        per_network=shared.rate_limit("client_document", documents.PER_NETWORK),
+        per_host=shared.rate_limit("client_document_host", documents.PER_HOST),
         lifetime=settings.cache,
         emit=shared.emit,
     )

@@ -107,3 +107,54 @@ def test_a_url_is_explained_without_the_imports_of_http_and_of_the_embedded_stor
     assert "service.authorize.checks" in told
     for unwanted in ("aiohttp", "fakeredis", "prometheus_client"):
         assert unwanted not in told
+
+
+BUILT = """
+import json, os, sys
+from pathlib import Path
+from service.cli import apart
+wait = apart.begin_to_read(Path(sys.argv[1]), os.environ)
+from service.cli.importing import without_unwanted
+with without_unwanted():
+    from service.cli.serving import Serving
+Serving(configuration=wait(), environ=os.environ, watch=False).make()
+print(json.dumps([*sys.modules]))
+"""
+SHARED = """
+issuer: https://op.example
+store: {url: 'redis://localhost'}
+signing: {encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY}
+"""
+UNUSED = {
+    "babel",
+    "jinja2",
+    "service.clients.documents",
+    "service.clients.registration.metadata",
+    "service.clients.registration.registration",
+    "service.endpoints.register",
+    "service.pages.locales",
+}
+"""What pages take with the first one, and what clients need that register themselves."""
+
+
+def imported_by_a_service(tmp_path: Path, settings: str) -> set[str]:
+    """Return the modules of a process that is about to serve; nothing has connected to the store yet."""
+    file = tmp_path / "config.yaml"
+    file.write_text(f"{SHARED}{settings}")
+    command = [sys.executable, "-c", BUILT, str(file)]
+    return {*json.loads(subprocess.run(command, check=True, capture_output=True).stdout)}
+
+
+def test_a_service_does_not_import_what_no_configured_feature_uses(tmp_path: Path) -> None:
+    imported = imported_by_a_service(tmp_path, "ui: {locales: [en, de, ar]}")
+    assert "service.endpoints.login" in imported
+    assert imported & UNUSED == set()
+
+
+def test_a_service_imports_what_its_configuration_asks_for_before_the_first_request(
+    tmp_path: Path,
+) -> None:
+    settings = "registration: {enabled: true}\nclient_id_metadata: {enabled: true}"
+    imported = imported_by_a_service(tmp_path, settings)
+    assert {each for each in UNUSED if each.startswith("service.clients")} < imported
+    assert "service.endpoints.register" in imported

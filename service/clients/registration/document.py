@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from service.clock import clock
-from service.config.rules.uris import is_loopback, split_uri
+from service.config.rules.uris import is_on_loopback, split_uri
 from service.model.catalogue import Registrable
 from service.model.client import Client, Permissions, RegisteredClient
 from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url
@@ -154,9 +154,3 @@ def _check_origins(url: ClientIdUrl, metadata: Mapping[str, object]) -> None:
 def _is_own(url: ClientIdUrl, uri: str) -> bool:
     parts = split_uri(uri)
     return parts is not None and "@" not in parts.netloc and origin_of(uri) == url.origin
-
-
-def is_on_loopback(uri: str) -> bool:
-    """Return whether an answer there goes to an application on the user's own machine (RFC 8252 §7.3)."""
-    parts = split_uri(uri)
-    return parts is not None and parts.scheme == "http" and is_loopback(parts.hostname or "")

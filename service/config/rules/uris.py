@@ -29,6 +29,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_on_loopback(uri: str) -> bool:
+    """Return whether an answer there goes to an application on the user's own machine (RFC 8252 §7.3)."""
+    parts = split_uri(uri)
+    return parts is not None and parts.scheme == "http" and is_loopback(parts.hostname or "")
+
+
 def is_unencrypted(uri: str) -> bool:
     """Return whether a request for the URL would cross a network without TLS."""
     parts = split_uri(uri)
