@@ -1,7 +1,8 @@
 """Instructions that a request takes in the server's program, counted by callgrind: whatever else the machine does.
 
-The kernel's part is not counted, and processors without the newest instructions for hashes and curves are imitated: a
-signature weighs more here than in CPU time. So these figures compare one commit with another, not machines.
+Neither the kernel's part is counted nor that of timers, which come too often for requests that take so long; processors
+without the newest instructions for hashes and curves are imitated: a signature weighs more here than in CPU time. So these
+figures compare one commit with another, not machines.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from aiohttp import ClientSession, TCPConnector
 
@@ -67,14 +69,21 @@ async def _compare(
 
 
 async def _count(server: Server, requests: Requests) -> float:
-    """The instructions of one request, once the server knows the kind of request."""
+    """The instructions of one request, once the server knows the kind of request; without those of as much time without any."""
     lines = requests.bodies.read_text().splitlines() if requests.bodies else [requests.body]
     bodies = [lines[number % len(lines)] for number in range(WARMING + COUNTED)]
     async with ClientSession(connector=TCPConnector(limit=CONNECTIONS)) as session:
         await _send_all(session, server, requests, bodies[:WARMING])
-        before = _instructions(server.running)
-        await _send_all(session, server, requests, bodies[WARMING:])
-        return (_instructions(server.running) - before) / COUNTED
+        began = monotonic()
+        taken = await _count_until(_send_all(session, server, requests, bodies[WARMING:]), server)
+        timers = await _count_until(asyncio.sleep(monotonic() - began), server)
+        return (taken - timers) / COUNTED
+
+
+async def _count_until(done: Awaitable[None], server: Server) -> int:
+    before = _instructions(server.running)
+    await done
+    return _instructions(server.running) - before
 
 
 async def _send_all(
