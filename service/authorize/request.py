@@ -10,6 +10,7 @@ import msgspec
 from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
 from service.authorize.response_modes import RESPONSE_MODES
 from service.identity.tenants import find_tenant
+from service.model.authentication_context import IDP, TENANT
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry
@@ -35,9 +36,6 @@ from service.tokens.subject import RequestedUser
 
 _MAX_DIGITS = 12
 _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
-
-_IDP, _TENANT = "idp:", "tenant:"
-"""Prefixes of acr_values that name no class of authentication."""
 
 
 class AskedClaims(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +120,7 @@ async def read_request(
         ui_locales=params.get("ui_locales"),
         claims=_limit_claims(params, claims, scope, client, registry),
         acr=combine_acr(
-            [value for value in acr_values if not value.startswith((_IDP, _TENANT))],
+            [value for value in acr_values if not value.startswith((IDP, TENANT))],
             claims,
             find_required_acr(client, registry, scope, params.every("resource"), details),
         ),
@@ -226,6 +224,6 @@ def _find_provider(
     """Return the first identity provider that is named, and that the client and the tenant allow."""
     known = registry.identity_providers
     allowed = client.identity_provider_restrictions or known
-    names = (value.removeprefix(_IDP) for value in acr_values if value.startswith(_IDP))
+    names = (value.removeprefix(IDP) for value in acr_values if value.startswith(IDP))
     usable = (name for name in names if name in allowed and name in known)
     return next((name for name in usable if registry.offers_provider(name, tenants)), None)

@@ -8,12 +8,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from service.identity.sign_ins import SignIn
+from service.model.authentication_context import TENANT
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.tenant import Tenant
 from service.protocol.email_domain import find_domain
-
-_PREFIX = "tenant:"
 
 
 class AskedTenant(NamedTuple):
@@ -26,7 +25,7 @@ class AskedTenant(NamedTuple):
 def find_tenant(acr_values: Iterable[str], client: Client, registry: Registry) -> AskedTenant:
     """Return the first tenant that acr_values name and that the client is for, else the client's only one."""
     own = client.tenants
-    names = [each.removeprefix(_PREFIX) for each in acr_values if each.startswith(_PREFIX)]
+    names = [each.removeprefix(TENANT) for each in acr_values if each.startswith(TENANT)]
     names += own if len(own) == 1 else ()
     known = (registry.find_tenant(name) for name in names)
     tenant = next((each for each in known if each and (not own or each.name in own)), None)

@@ -7,6 +7,9 @@ from typing import Annotated
 
 from service.model import types
 
+IDP, TENANT = "idp:", "tenant:"
+"""Prefixes of acr_values that name no authentication context."""
+
 
 @types.section
 class AuthenticationContext(types.Section):

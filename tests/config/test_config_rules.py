@@ -480,6 +480,13 @@ DOUBTFUL = {
 }
 
 
+def test_a_default_acr_that_nobody_can_meet_is_a_warning(problems: Callable[..., Any]) -> None:
+    values = ["password", "tenant:acme", "idp:corporate", "pasword"]
+    found = problems(yaml.dump(client(default_acr_values=values)))
+    doubtful = {path: each.hint for path, each in found.items() if "default_acr_values" in path}
+    assert doubtful == {"clients[web].default_acr_values[3]": "did you mean password?"}
+
+
 @pytest.mark.parametrize(("content", "path"), DOUBTFUL.values(), ids=DOUBTFUL)
 def test_what_is_doubtful_is_a_warning(
     problems: Callable[..., Any], content: str, path: Any

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from service.config.problem import Finding, Location, warning
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
+from service.model.authentication_context import IDP, TENANT
 
 
 def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
@@ -42,6 +43,19 @@ def _find_required_acr(file: ConfigurationFile) -> Iterator[tuple[Location, str 
             yield ("api_resources", at, "checks", check, "acr"), demand.acr
 
 
+def default_acr_values_exist(file: ConfigurationFile) -> Iterator[Finding]:
+    """Each of the default_acr_values is one of authentication_contexts; another asks for nothing (OIDC Core §5.5.1.1)."""
+    known = [context.acr for context in file.authentication_contexts]
+    for at, client in enumerate(file.clients):
+        for number, acr in enumerate(client.default_acr_values or ()):
+            if acr not in known and not acr.startswith((IDP, TENANT)):
+                message = f"{acr} is none of authentication_contexts, and has no effect"
+                location = ("clients", at, "default_acr_values", number)
+                yield warning(
+                    location, message, nearest(acr, known) or f"known: {', '.join(known)}"
+                )
+
+
 def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
     """Everybody who needs a second factor can enrol one."""
     if file.mfa.enrolment == "at_login":
@@ -56,4 +70,9 @@ def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(("clients", at, "mfa_required"), message, f"{hint}, or tell them so")
 
 
-FILE_RULES = (contexts_name_their_methods, required_contexts_exist, factors_can_be_enrolled)
+FILE_RULES = (
+    contexts_name_their_methods,
+    required_contexts_exist,
+    default_acr_values_exist,
+    factors_can_be_enrolled,
+)
