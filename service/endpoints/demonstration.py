@@ -31,6 +31,7 @@ from service.model.request_context import request_id
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import InvalidRequest
+from service.protocol.paths import INTROSPECTION, REVOCATION, TOKEN
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -40,7 +41,6 @@ MOST = 12
 """Users and clients on the page; guessing a password takes as long as a sign-in."""
 LONGEST = 60
 """Characters of a value that are shown of an answer."""
-TOKEN, INTROSPECTION, REVOCATION = "/connect/token", "/connect/introspect", "/connect/revocation"
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):

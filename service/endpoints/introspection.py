@@ -30,6 +30,7 @@ from service.model.registry import Api, ApiResource, ApiScope, LiveRegistry
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidClient
 from service.protocol.http_headers import prefers
+from service.protocol.paths import INTROSPECTION
 from service.protocol.scope import format_scope
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.authorization_details import details_for
@@ -39,7 +40,6 @@ from service.tokens.subject import SubjectIdentifiers
 
 Caller = Api | Client
 
-PATH = "/connect/introspect"
 SIGNED = "application/token-introspection+jwt"
 _SIGNED = jwt_fields(SIGNED)
 
@@ -63,11 +63,11 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def routes(self) -> Iterable[Route]:
         at_once = None if self.remembered is None else self.repeat
-        return (Direct("POST", PATH, self.introspect, at_once=at_once),)
+        return (Direct("POST", INTROSPECTION, self.introspect, at_once=at_once),)
 
     def metadata(self) -> Mapping[str, object]:
         return {
-            "introspection_endpoint": PATH,
+            "introspection_endpoint": INTROSPECTION,
             **self.client_auth.metadata("introspection_endpoint", without="none"),
             **self.algorithms.response_metadata("introspection"),
         }
@@ -87,7 +87,7 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             )
         except InvalidClient as refused:
             client_id, cause = refused.claimed, refused.description
-            self.emit(ClientRefused(client_id=client_id, endpoint=PATH, cause=cause))
+            self.emit(ClientRefused(client_id=client_id, endpoint=INTROSPECTION, cause=cause))
             raise
         found = await self.active_tokens.find(params.require("token"))
         answer = await self._find_claims(params.require("token"), found, caller)

@@ -13,10 +13,9 @@ from service.http.parameters import form_params
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
+from service.protocol.paths import REVOCATION
 from service.tokens.active import ActiveTokens
 from service.tokens.liveness import Revocation
-
-PATH = "/connect/revocation"
 
 
 class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +28,13 @@ class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.revoke, scripts=CLIENT_ORIGINS),)
+        return (Direct("POST", REVOCATION, self.revoke, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
-        return {"revocation_endpoint": PATH, **self.client_auth.metadata("revocation_endpoint")}
+        return {
+            "revocation_endpoint": REVOCATION,
+            **self.client_auth.metadata("revocation_endpoint"),
+        }
 
     async def revoke(self, request: Message) -> Answer:
         params = await form_params(request)
@@ -40,7 +42,7 @@ class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             client = await self.client_auth.authenticate(self.credentials.read(request, params))
         except InvalidClient as refused:
             client_id, cause = refused.claimed, refused.description
-            self.emit(ClientRefused(client_id=client_id, endpoint=PATH, cause=cause))
+            self.emit(ClientRefused(client_id=client_id, endpoint=REVOCATION, cause=cause))
             raise
         kind = await self._revoke(params.require("token"), client)
         if kind is not None:

@@ -4,3 +4,5 @@ from __future__ import annotations
 
 AUTHORIZE = "/connect/authorize"
 TOKEN = "/connect/token"
+INTROSPECTION = "/connect/introspect"
+REVOCATION = "/connect/revocation"
