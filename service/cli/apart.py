@@ -19,6 +19,12 @@ from service.config.configuration import Configuration, collector_paused
 from service.config.problem import ConfigError, Problem
 from service.observe.logs import configure_logs
 
+NEEDED_BY_BOTH = (
+    *("service.catalogue", "service.config.rules.registered_client", "service.identity.hashing"),
+    *("email.message", "shutil"),  # of aiohttp, and of pydantic
+)
+"""Imported before the fork, so that one core does not do it twice."""
+
 NICENESS = 10
 """Of a process that reads for one that serves already."""
 
@@ -43,7 +49,8 @@ def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Config
     A process with threads must not fork so, because a lock that another thread holds is held in the child for ever.
     """
     with without_unwanted():
-        import_module("service.catalogue")  # which both need
+        for name in NEEDED_BY_BOTH:
+            import_module(name)
     try:
         receiving, sending = os.pipe()
         child = os.fork()

@@ -197,3 +197,35 @@ def test_what_only_reading_or_the_embedded_store_needs_is_not_imported_to_serve(
     assert "hiredis" in imported
     assert not imported & {"pydantic", "pydantic_core", "yaml", "service.config.rules.table"}
     assert not imported & {"redis", "fakeredis"}
+
+
+IMPORTED = """
+import json, os, sys
+from importlib import import_module
+from pathlib import Path
+from service.cli.apart import NEEDED_BY_BOTH
+from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
+os.environ.update(WITHOUT_PLUGINS)
+with without_unwanted():
+    for name in NEEDED_BY_BOTH:
+        import_module(name)
+    before = {*sys.modules}
+    {following}
+print(json.dumps([*({*sys.modules} - before)]))
+"""
+
+
+def packages_imported_after_the_fork(following: str) -> set[str]:
+    program = IMPORTED.replace("{following}", following)
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout
+    return {each.partition(".")[0] for each in json.loads(told)}
+
+
+def test_no_library_is_imported_by_both_processes() -> None:
+    reads = "from service.start_rules import load_to_serve; load_to_serve(Path(%r), {})"
+    reading = packages_imported_after_the_fork(reads % str(EXAMPLE))
+    serving = packages_imported_after_the_fork("import service.cli.serving")
+    assert {"pydantic", "yaml"} <= reading
+    assert {"aiohttp", "cryptography"} <= serving
+    both = {each for each in reading & serving if "cython" not in each}  # of compiled modules
+    assert both <= {"service", *sys.stdlib_module_names} - {"email", "shutil"}
