@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from service.cli.settings import FILE, file_option, load_settings
+from service.cli.settings import FILE, file_option, load_settings, load_with_source
 from service.cli.table import format_option, print_json
 from service.cli.ways.changes import gained_ways
 from service.cli.ways.drawing import FORMATS, Edge, edge_members
@@ -44,12 +44,12 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
     Example:
       python -m service graph --to api2 --format svg > reach.svg
     """
-    registry = load_settings(file).registry
+    settings, source = load_with_source(file)
+    registry, places = settings.registry, Places(source)
     client, api = client and find_entry(registry, client), api and find_api(registry, api)
     unknown = [*find_unknown(registry, client or next(iter(registry.clients), ""), api)]
     if unknown and (client or api):
         raise click.ClickException("; ".join(unknown))
-    places = Places(file)
     ways = [
         way
         for way in find_ways(registry)
@@ -75,7 +75,8 @@ def why(client: str, api: str, scope: str | None, file: Path, output: str) -> No
     Example:
       python -m service why frontend api2
     """
-    registry, places = load_settings(file).registry, Places(file)
+    settings, source = load_with_source(file)
+    registry, places = settings.registry, Places(source)
     client, api = find_entry(registry, client), find_api(registry, api)
     ways = find_ways(registry)
     found = [
@@ -143,11 +144,12 @@ def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, outp
     Example:
       git show HEAD:config.yaml > old.yaml && python -m service diff old.yaml config.yaml
     """
-    before, after = load_settings(old), load_settings(new)
+    (before, old_source), (after, new_source) = load_with_source(old), load_with_source(new)
     changes = [*registry_changes(before.registry, after.registry)]
     need_restart = [*settings_changes(before, after)]
     could, can = find_ways(before.registry), find_ways(after.registry)
-    gained, lost = [*gained_ways(could, can, Places(new))], [*gained_ways(can, could, Places(old))]
+    gained = [*gained_ways(could, can, Places(new_source))]
+    lost = [*gained_ways(can, could, Places(old_source))]
     if output == "json":
         reach = {"new_reach": gained, "lost_reach": lost}
         shown = {name: [edge_members(edge) for edge in edges] for name, edges in reach.items()}

@@ -17,7 +17,7 @@ from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from service.config.rules.table import FileRule
+    from service.config.reading.source import Source
 
 FILE = click.Path(path_type=Path)
 
@@ -62,16 +62,21 @@ class Refused(click.ClickException):
         click.echo(self.message, file=file, err=file is None)
 
 
-def load_settings(
-    file: Path, flags: Mapping[str, str] | None = None, *, rules: Iterable[FileRule] = ()
-) -> Configuration:
-    """Return the configuration, checked by further rules too; flags, by the variable's name, beat the environment."""
+def load_settings(file: Path, flags: Mapping[str, str] | None = None) -> Configuration:
+    """Return the configuration; flags, by the variable's name, beat the environment."""
+    return load_with_source(file, flags)[0]
+
+
+def load_with_source(
+    file: Path, flags: Mapping[str, str] | None = None
+) -> tuple[Configuration, Source]:
+    """Return the configuration, and what knows the place of each value."""
     from service.catalogue import builtin_catalogue  # noqa: PLC0415 - not where another process reads
-    from service.config.load import load  # noqa: PLC0415 - likewise
+    from service.config import load  # noqa: PLC0415 - likewise
 
     given = flags or {}
     with shown_as_refused(given), redirect_prints_of_plugins():
-        return load(file, {**os.environ, **given}, builtin_catalogue(), rules)
+        return load.load_with_source(file, {**os.environ, **given}, builtin_catalogue())
 
 
 def redirect_prints_of_plugins() -> AbstractContextManager[object]:

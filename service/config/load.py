@@ -27,11 +27,18 @@ _NO_CONTENT = {*_SETTINGS, "include"}
 """The keys that say nothing of the registry, apart from `users.list`."""
 
 
-@collector_paused()
 def load(
     path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
 ) -> Configuration:
     """Load a file and those that it includes; raise ConfigError with every problem. `rules` are further ones."""
+    return load_with_source(path, environ, catalogue, rules)[0]
+
+
+@collector_paused()
+def load_with_source(
+    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
+) -> tuple[Configuration, Source]:
+    """Load a file, and return what knows the place of each value, too."""
     files, at_start_only = FilesRead(), FilesRead()
     note = _rule_that_notes_files(files, at_start_only)
     source, file, problems = _read(path, environ, catalogue, files, (note, *rules))
@@ -42,7 +49,7 @@ def load(
     generation = _hash_registry(source.values, [each.schema for each in details_types.values()])
     settings: dict[str, Any] = {name: getattr(file, name) for name in _SETTINGS}
     settings["users"] = replace(file.users, list=())
-    return Configuration(
+    configuration = Configuration(
         file=path,
         files=files,
         catalogue=catalogue,
@@ -56,6 +63,7 @@ def load(
         places=_places(file, source),
         **settings,
     )
+    return configuration, source
 
 
 @collector_paused()

@@ -95,8 +95,8 @@ class Source:
 
     def find_line(self, location: Location) -> str:
         """Return file and line of a mapping or a list."""
-        place = _find_place(self._root, Finding(location, ""))
-        return f"{place.name}:{place.line + 1}"
+        place = self.problem(Finding(location, ""))
+        return f"{place.file}:{place.line}"
 
 
 def _parse(paths: Iterable[Path], files: FilesRead) -> list[yaml.Node]:
@@ -219,11 +219,17 @@ def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _problem(root: yaml.Node, values: Value, finding: Finding) -> Problem:
-    """Return the problem with the keys that lead to it, and entries of lists by their names."""
-    place, path = _find_place(root, finding), ""
+    """Return the problem with its place, the keys that lead to it, and entries of lists by their names.
+
+    The place is that of the value, or of the key if that is wrong or the value has several lines.
+    """
+    place, path = root.start_mark, ""
     node: yaml.Node | None = root
     for part in finding.location:
-        parent, (_, node) = node, find_below(node, part)
+        parent, (key, node) = node, find_below(node, part)
+        if node is not None:
+            at_key = key and (finding.at_key or isinstance(node, yaml.CollectionNode))
+            place = key.start_mark if key and at_key else node.start_mark
         within, values = values, _value_below(values, part)
         if isinstance(part, int):
             path += f"[{_name_of(values) or _count_before(parent, node, part)}]"
@@ -240,18 +246,6 @@ def _problem(root: yaml.Node, values: Value, finding: Finding) -> Problem:
         severity=finding.severity,
         hint=finding.hint,
     )
-
-
-def _find_place(root: yaml.Node, finding: Finding) -> yaml.Mark:
-    """Return the place of the value, or of the key if that is wrong or the value has several lines."""
-    place = root.start_mark
-    node: yaml.Node | None = root
-    for part in finding.location:
-        key, node = find_below(node, part)
-        if node is not None:
-            at_key = key and (finding.at_key or isinstance(node, yaml.CollectionNode))
-            place = key.start_mark if key and at_key else node.start_mark
-    return place
 
 
 def _value_below(value: Value, part: str | int) -> Value:
