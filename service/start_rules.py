@@ -5,7 +5,6 @@ What a rule needs of the service is imported where a file has something for the 
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -178,6 +177,8 @@ def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
 
 def _find_certificate_problem(file: Path) -> str | None:
     """Return why the certificates in a file cannot be loaded; None if they can, or no file is given."""
+    import ssl  # noqa: PLC0415 - few files name certificates
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
     except FileNotFoundError:

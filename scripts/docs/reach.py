@@ -9,7 +9,7 @@ from service.cli.ways.drawing import Edge, as_svg
 from service.cli.ways.finding import find_ways
 from service.cli.ways.places import Places
 from service.cli.ways.workloads import find_workloads
-from service.config.load import load
+from service.config.load import load_with_source
 
 REPOSITORY = Path(__file__).parents[2]
 FILE = REPOSITORY / "examples/delegation/config.yaml"
@@ -17,7 +17,8 @@ FILE = REPOSITORY / "examples/delegation/config.yaml"
 
 def render() -> str:
     """Return the picture; places are relative to the repository."""
-    registry = load(FILE, {"ISSUER": "http://localhost:8080"}, builtin_catalogue()).registry
-    places = Places(FILE)
+    environ = {"ISSUER": "http://localhost:8080"}
+    configuration, source = load_with_source(FILE, environ, builtin_catalogue())
+    registry, places = configuration.registry, Places(source)
     edges = [Edge(way, places.way(way)) for way in find_ways(registry)]
     return as_svg(edges, find_workloads(registry)).replace(f"{REPOSITORY}/", "") + "\n"

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from service.cli.reencrypting import UNREADABLE, open_reencryption
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_json, print_rows, print_table
 from service.clock import clock
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.record import read_record
 from service.keys.schedule import Keys, SigningKey, find_signing_key
-from service.keys.stored_keys import StoredKeys
-from service.parts.keys import open_key_source
 from service.parts.shared import Shared
+
+if TYPE_CHECKING:
+    from service.keys.stored_keys import StoredKeys
 
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 
@@ -45,7 +47,12 @@ def list_keys(settings: Configuration, output: str) -> None:
     Example:
       python -m service keys list --store redis://localhost:6379
     """
-    _print_after(settings, _read, output)
+
+    async def read(shared: Shared) -> Keys:
+        _, found = await read_record(shared.kv, shared.prefix)
+        return found
+
+    _print_after(settings, read, output)
 
 
 @keys.command("rotate")
@@ -65,7 +72,7 @@ def rotate(settings: Configuration, at_once: bool) -> None:
     Example:
       python -m service keys rotate --now
     """
-    _print_after(settings, lambda stored: stored.rotate(at_once=at_once))
+    _change(settings, lambda stored: stored.rotate(at_once=at_once))
 
 
 @keys.command("retire", context_settings={"ignore_unknown_options": True})  # a kid may begin with -
@@ -81,7 +88,7 @@ def retire(settings: Configuration, kid: str) -> None:
     Example:
       python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
     """
-    _print_after(settings, lambda stored: stored.retire(kid))
+    _change(settings, lambda stored: stored.retire(kid))
 
 
 @keys.command("reencrypt")
@@ -98,6 +105,8 @@ def reencrypt(settings: Configuration, output: str) -> None:
     Example:
       python -m service keys reencrypt
     """
+    from service.cli.reencrypting import UNREADABLE, open_reencryption  # noqa: PLC0415 - what decrypts, for this command only
+
     tallies = on_store(settings, lambda shared: open_reencryption(shared).renew())
     columns = {"kind": "kind", "reencrypted": "retired", "current": "current"}
     columns["unreadable"] = "unreadable"
@@ -111,24 +120,25 @@ def reencrypt(settings: Configuration, output: str) -> None:
         raise click.ClickException(f"some records {UNREADABLE}")
 
 
-async def _read(stored: StoredKeys) -> Keys:
-    _, keys = await stored.read()
-    return keys
+def _change(settings: Configuration, change: Callable[[StoredKeys], Awaitable[Keys]]) -> None:
+    """Change the keys in the store, and print what they are then."""
+
+    async def change_keys(shared: Shared) -> Keys:
+        from service.parts.keys import open_key_source  # noqa: PLC0415 - what makes keys; a list needs none of it
+
+        return await change(cast("StoredKeys", open_key_source(shared)))
+
+    _print_after(settings, change_keys)
 
 
 def _print_after(
-    settings: Configuration, work: Callable[[StoredKeys], Awaitable[Keys]], output: str = "text"
+    settings: Configuration, work: Callable[[Shared], Awaitable[Keys]], output: str = "text"
 ) -> None:
-
-    async def work_on_keys(shared: Shared) -> Keys:
-        source = open_key_source(shared)
-        if not isinstance(source, StoredKeys):
-            raise click.ClickException(
-                "signing.source is files: the keys are the operator's own, not the store's"
-            )
-        return await work(source)
-
-    found = on_store(settings, work_on_keys)
+    if settings.signing.source == "files":
+        raise click.ClickException(
+            "signing.source is files: the keys are the operator's own, not the store's"
+        )
+    found = on_store(settings, work)
     if not found:
         click.echo("there are no keys yet: the service makes them when it first starts", err=True)
     ordered = sorted(found, key=lambda key: (key.alg, key.sign_from))

@@ -13,9 +13,8 @@ from service.cli.settings import pass_settings
 from service.identity.users import Directory
 from service.model.factors import Factors
 from service.model.user import User
-from service.parts.factors import FactorParts
 from service.parts.shared import Shared
-from service.parts.users import UserRecords
+from service.parts.users import UserRecords, open_factors
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +62,7 @@ async def refuse_stranger(shared: Shared, directory: Directory, subject: str) ->
         or await records.sessions.find_all_of(subject)
         or await records.authorizations.find_all_of(subject)
         or await records.consents.find_all_of(subject)
-        or await FactorParts(shared, directory).enrolled.find(subject) != Factors()
+        or await open_factors(shared, directory).find(subject) != Factors()
     )
     if not is_known:
         message = "nobody has this subject: neither users.source nor the store knows it"

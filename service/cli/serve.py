@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from service.cli import apart, settings
+from service.cli.authorities import late_authorities
 from service.cli.importing import without_unwanted
 from service.cli.settings import environment_option, shown_as_refused
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
@@ -69,7 +70,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     configure_logs("warning", environ)  # for what an operator's class logs when it is imported
     with shown_as_refused(given):
         wait = apart.begin_to_read(file, environ)
-        with without_unwanted():
+        with without_unwanted(), late_authorities():
             from service.cli import serving  # noqa: PLC0415 - while the other process reads
 
         configuration = wait()

@@ -12,7 +12,8 @@ from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
 from service.config.configuration import Configuration
-from service.identity.factors.stored import FactorsUnreadable, StoredFactors
+from service.identity.factors.passkey_owners import PasskeyOwners
+from service.identity.factors.stored import FactorsUnreadable, drop_factors
 from service.identity.passwords import usable_hash
 from service.identity.users import Directory
 from service.model.events import UserDisabled, UserEnabled
@@ -20,9 +21,8 @@ from service.model.factor_events import FactorRemoved
 from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
-from service.parts.factors import FactorParts
 from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_directory
+from service.parts.users import UserRecords, open_directory, open_factors
 
 T = TypeVar("T")
 _COLUMNS = ("sub", "username", "enabled", "password")
@@ -89,7 +89,7 @@ def show(settings: Configuration, person: Person, output: str) -> None:
         facts = _summary(user) | {"claims": user.claims}
         if settings.store.url.startswith("memory:"):
             return facts
-        factors = await FactorParts(shared, directory).enrolled.find(user.sub)
+        factors = await open_factors(shared, directory).find(user.sub)
         records = UserRecords(shared)
         return facts | {
             "second_factors": _methods_of(factors),
@@ -146,7 +146,7 @@ def reset_factors(settings: Configuration, person: Person) -> None:
         directory = open_directory(shared)
         try:
             subject = await person.find_subject(directory)
-            removed = await _remove_factors(shared, FactorParts(shared, directory), subject)
+            removed = await _remove_factors(shared, directory, subject)
             if removed == Factors():
                 await refuse_stranger(shared, directory, subject)
         finally:
@@ -188,16 +188,17 @@ def end(settings: Configuration, person: Person) -> None:
     )
 
 
-async def _remove_factors(shared: Shared, parts: FactorParts, subject: str) -> Factors | None:
+async def _remove_factors(shared: Shared, directory: Directory, subject: str) -> Factors | None:
     """Return what was removed; None if no key of `signing.encryption_key` can say what it was."""
+    enrolled, owners = open_factors(shared, directory), PasskeyOwners(shared.stores)
     try:
-        removed = await parts.enrolled.find(subject)
-        await parts.enrolled.change(subject, lambda _: Factors())
+        removed = await enrolled.find(subject)
+        await enrolled.change(subject, lambda _: Factors())
     except FactorsUnreadable:
-        await StoredFactors(shared.stores, parts.seal).drop(subject)
+        await drop_factors(shared.stores, subject)
         return None
     for passkey in removed.passkeys:
-        await parts.passkey_owners.release(passkey.credential_id)
+        await owners.release(passkey.credential_id)
     return removed
 
 

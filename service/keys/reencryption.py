@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
+from service.keys.record import name_record
 from service.keys.schedule import RECORD
 from service.keys.sealing import Seal, Unreadable
 from service.store import verbs
@@ -58,7 +59,7 @@ class Reencryption(msgspec.Struct, frozen=True, kw_only=True):
         return (
             _Kind(
                 "signing keys",
-                f"{self.prefix}:keys",
+                name_record(self.prefix),
                 lambda value: [key.sealed for key in RECORD.decode(value).keys],
             ),
             _Kind("second factors", factors.key("*"), lambda value: [factors.decode(value)]),

@@ -15,6 +15,7 @@ from service.keys import schedule
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
 from service.keys.problems import CannotChangeKeys, KeysUnreadable
+from service.keys.record import name_record, read_record
 from service.keys.schedule import RECORD, KeyRecord, Keys, RotationPolicy, SigningKey
 from service.keys.sealing import Seal, Unreadable
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
@@ -54,7 +55,7 @@ class StoredKeys(msgspec.Struct, kw_only=True):
 
     async def load(self) -> None:
         """Read the keys and change nothing; KeysUnreadable if the record cannot be understood."""
-        _, self._keys = await self.read()
+        _, self._keys = await read_record(self.kv, self.prefix)
         await self._open_all(self._keys)
         self._fill_ring()
 
@@ -105,7 +106,7 @@ class StoredKeys(msgspec.Struct, kw_only=True):
     async def change(self, change: Change) -> Keys:
         """Make one change to the record; if another replica was faster, again from what it wrote."""
         while True:
-            old, keys = await self.read()
+            old, keys = await read_record(self.kv, self.prefix)
             await self._open_all(keys)
             now, self._keys = self.now(), keys
             self._require_usable(now)
@@ -115,25 +116,11 @@ class StoredKeys(msgspec.Struct, kw_only=True):
             if old is not None and RECORD.is_newer(old):
                 raise KeysUnreadable("a newer release has written them; its replicas change them")
             new = RECORD.encode(KeyRecord(keys=changed))
-            if await self.kv.replace(self._key, old=old, new=new):
+            if await self.kv.replace(name_record(self.prefix), old=old, new=new):
                 self._keys = changed
                 for event in _events(keys, changed, now):
                     self.emit(event)
                 return changed
-
-    async def read(self) -> tuple[bytes | None, Keys]:
-        """Return the record as it is in the store, and the keys in it."""
-        value = await self.kv.get(self._key)
-        if value is None:
-            return None, ()
-        try:
-            return value, RECORD.decode(value).keys
-        except ValueError as error:
-            raise KeysUnreadable("the record in the store is of no known version") from error
-
-    @property
-    def _key(self) -> str:
-        return f"{self.prefix}:keys"
 
     async def _try(self, change: Change) -> None:
         """Make the change if that is possible, and log once if it is not."""

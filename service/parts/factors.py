@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges
 from service.identity.factors.methods import FactorMethod
 from service.identity.factors.notifying import SafeNotifier, open_user_notifier
 from service.identity.factors.passkey import (
     PasskeyEnrolment,
     PasskeyMethod,
-    PasskeyOwners,
     UserPasskeys,
 )
+from service.identity.factors.passkey_owners import PasskeyOwners
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.second_factors import SecondFactors
-from service.identity.factors.stored import StoredFactors
 from service.identity.factors.totp import TotpEnrolment, TotpMethod
 from service.identity.passkey_sign_in import PasskeySignIn
 from service.identity.passkeys import Passkeys, find_relying_party
@@ -24,6 +22,7 @@ from service.identity.sign_in import Throttle
 from service.identity.users import Directory
 from service.keys.sealing import Seal
 from service.parts.shared import Shared
+from service.parts.users import open_factors
 
 
 class FactorParts:
@@ -32,8 +31,7 @@ class FactorParts:
     def __init__(self, shared: Shared, users: Directory) -> None:
         """Raise CannotServe if the operator's notifier cannot be made."""
         self.seal = Seal(shared.configuration.signing.encryption_key)
-        own = users.factor_store
-        self.enrolled = EnrolledFactors(own or StoredFactors(shared.stores, self.seal))
+        self.enrolled = open_factors(shared, users)
         throttle = Throttle(
             kv=shared.kv, prefix=shared.prefix, limits=shared.configuration.limits, name="of"
         )

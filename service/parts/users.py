@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from service.identity.access import Authorizations, Consents, GrantedAccess
+from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.factors.stored import StoredFactors
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import PartialSignIns
 from service.identity.sources import Tools, open_users
@@ -42,3 +44,9 @@ def open_directory(shared: Shared) -> Directory:
         timed=shared.timed,
     )
     return open_users(shared.configuration.users, tools)
+
+
+def open_factors(shared: Shared, users: Directory) -> EnrolledFactors:
+    """Return the second factors of users, which are in the store unless the users' own system keeps them."""
+    seal = Seal(shared.configuration.signing.encryption_key)
+    return EnrolledFactors(users.factor_store or StoredFactors(shared.stores, seal))

@@ -13,8 +13,8 @@ from tests.documentation.reading import REPOSITORY
 
 ASKED = """
 import json, ssl
-from service.cli.importing import without_unwanted
-with without_unwanted():
+from service.cli.authorities import late_authorities
+with late_authorities():
     import aiohttp.connector
 unverified = aiohttp.connector._SSL_CONTEXT_UNVERIFIED.cert_store_stats()
 context, wanted = aiohttp.connector._SSL_CONTEXT_VERIFIED, ssl.create_default_context()

@@ -11,37 +11,15 @@ import msgspec
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import Asked, FactorAttempt
+from service.identity.factors.passkey_owners import PasskeyOwners
 from service.identity.passkeys import Answer, Asking, PasskeyRefused, Passkeys
 from service.model.events import Emit
 from service.model.factors import Factors, Passkey
-from service.model.handle import digest
 from service.model.passkey_events import PasskeyRejected
 from service.protocol.params import Params
-from service.store.stores import Stores
 
 MAX_PASSKEYS = 20
 """Of one user; all of them are named to the browser each time."""
-
-
-class PasskeyOwners(msgspec.Struct, frozen=True):
-    """Finds the owner of a passkey, because authenticators do not send the user's `sub`."""
-
-    stores: Stores
-
-    async def claim(self, credential_id: str, sub: str) -> bool:
-        """Note whose passkey it is; False if it is another user's (§7.1)."""
-        records, kv = self.stores.passkey_owners, self.stores.kv
-        key = digest(credential_id)
-        is_new = await kv.replace(records.key(key), old=None, new=records.encode(sub))
-        return is_new or await self.find(credential_id) == sub
-
-    async def find(self, credential_id: str) -> str | None:
-        """Return the subject identifier of the passkey's user."""
-        (sub,) = await self.stores.kv.read(self.stores.passkey_owners.read(digest(credential_id)))
-        return sub
-
-    async def release(self, credential_id: str) -> None:
-        await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))
 
 
 class UserPasskeys(msgspec.Struct, frozen=True, kw_only=True):

@@ -61,11 +61,6 @@ class StoredFactors(msgspec.Struct, frozen=True):
         # The engine may have repeated the command: then its own value, which is unique, is there.
         return bool(done) or await kv.get(key) == after
 
-    async def drop(self, sub: str) -> None:
-        """Remove the factors unread, also those that cannot be decrypted."""
-        key = self.stores.factors.drop(digest(sub))
-        await self.stores.kv.write(key, durable=True)
-
     def _open(self, sub: str, sealed: str) -> Factors:
         try:
             owned = CONTENT.decode(self.seal.open_text(sealed).encode())
@@ -76,3 +71,8 @@ class StoredFactors(msgspec.Struct, frozen=True):
             log.error("second factors in the store are another person's", subject=sub)
             raise FactorsUnreadable("the store holds second factors that cannot be read")
         return owned.factors
+
+
+async def drop_factors(stores: Stores, sub: str) -> None:
+    """Remove the factors unread, also those that cannot be decrypted."""
+    await stores.kv.write(stores.factors.drop(digest(sub)), durable=True)

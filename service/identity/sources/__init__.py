@@ -11,8 +11,6 @@ import msgspec
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.config.schema.users import SOURCES, Users
-from service.identity.sources.last_seen import LastSeen
-from service.identity.sources.outside import OutsideUsers
 from service.identity.users import Directory, FileUsers
 from service.keys.sealing import Seal
 from service.model.events import Emit
@@ -51,6 +49,9 @@ def open_users(settings: Users, tools: Tools) -> Directory:
     """Return the users of the configured source; CannotServe if it cannot be made."""
     if settings.source == "file":
         return FileUsers(tools.registry)
+    from service.identity.sources.last_seen import LastSeen  # noqa: PLC0415 - not for users of the file
+    from service.identity.sources.outside import OutsideUsers  # noqa: PLC0415
+
     seen = LastSeen(stores=tools.stores, seal=tools.seal, grace=settings.grace)
     return OutsideUsers(_open(settings, tools), settings, seen, timed=tools.timed)
 
