@@ -106,9 +106,9 @@ class Key:
         return {**self.material.as_dict(private=True), "kid": self.kid}
 
     def derive_secret(self, purpose: bytes) -> bytes:
-        """Return a secret of 32 bytes that only holders of this private key can compute."""
-        members = self.material.as_dict(private=True)
-        return hmac.digest(orjson.dumps(members, option=orjson.OPT_SORT_KEYS), purpose, "sha256")
+        """Return a secret of 32 bytes that only holders of this private key can compute, whether they made or loaded it."""
+        private = str(self.material.as_dict(private=True)["d"])
+        return hmac.digest(private.encode(), purpose, "sha256")
 
     async def sign(self, claims: Mapping[str, object], *, typ: str) -> str:
         """Return a JWT of these claims (RFC 7519 §7.1)."""

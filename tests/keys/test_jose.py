@@ -32,6 +32,14 @@ async def token_with(header: Mapping[str, object]) -> str:
     return f"{encode(orjson.dumps(full))}.{rest}"
 
 
+@pytest.mark.parametrize("alg", ["ES256", "RS256", "EdDSA"])
+def test_a_replica_that_loads_a_key_derives_what_the_one_that_made_it_does(alg: str) -> None:
+    made = Key.generate(alg)
+    loaded = Key.load(orjson.dumps({**made.private_jwk, "alg": alg}), alg, is_own=True)
+    assert loaded.derive_secret(b"purpose") == made.derive_secret(b"purpose")
+    assert made.derive_secret(b"another") != made.derive_secret(b"purpose")
+
+
 @pytest.mark.parametrize("alg", SIGNING_ALGORITHMS)
 async def test_a_key_verifies_what_it_signed(alg: str) -> None:
     key = Key.generate(alg)

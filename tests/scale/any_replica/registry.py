@@ -74,6 +74,7 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
             for name in ("busy", "rotating")
             for seed in SEEDS
         ),
+        _of_its_own(machine, "nonce") | {"dpop_nonce_required": True},
     ]
     return whole
 

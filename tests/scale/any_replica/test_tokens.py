@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.driving.client_app import ClientApp
+from tests.driving.dpop import DpopKey
 from tests.driving.service import RunningService, claims_in
 from tests.jwt_bearer.foreign import Partner
 from tests.scale.any_replica.registry import SHOP
@@ -54,6 +55,16 @@ async def test_a_transaction_token_is_replaced_until_its_source_is_revoked(
     assert claims_in(second["access_token"])["txn"] == claims_in(first)["txn"]
     await service.post("/connect/revocation", auth="frontend", token=source)
     assert (await exchange(service, source, **asked)).refusal == (400, "invalid_request")
+
+
+@pytest.mark.rfc("9449#8")
+async def test_a_nonce_counts_wherever_it_is_sent(service: RunningService) -> None:
+    key, form = DpopKey(service.issuer), {"grant_type": "client_credentials"}
+    refused = await service.token("nonce", headers=key.header(), **form)
+    assert refused.refusal == (400, "use_dpop_nonce")
+    headers = key.header(nonce=refused.headers["DPoP-Nonce"])
+    answer = await service.token("nonce", headers=headers, **form)
+    assert answer["token_type"] == "DPoP"
 
 
 async def test_a_machine_has_a_token_for_itself(service: RunningService) -> None:
