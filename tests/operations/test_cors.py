@@ -55,6 +55,17 @@ async def test_a_registered_origin_may_read_errors_too(service: RunningService, 
     assert "Origin" in answer.headers.getall("Vary")
 
 
+@pytest.mark.rfc("9449#8")
+@pytest.mark.parametrize("path", FOR_CLIENTS)
+async def test_a_registered_origin_may_send_proofs_and_read_nonces(
+    service: RunningService, path: str
+) -> None:
+    asked = await _preflight(service, path, REGISTERED)
+    answer = await service.post(path, headers={"Origin": REGISTERED})
+    assert "DPoP" in asked.headers["Access-Control-Allow-Headers"].split(", ")
+    assert "DPoP-Nonce" in answer.headers["Access-Control-Expose-Headers"].split(", ")
+
+
 @pytest.mark.parametrize("path", FOR_CLIENTS)
 async def test_unregistered_origin_may_not_read_an_answer(
     service: RunningService, path: str

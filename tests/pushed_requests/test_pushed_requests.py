@@ -37,13 +37,13 @@ async def pushed(app: ClientApp, **changes: Any) -> str:
     return str((await push(app, **changes))["request_uri"])
 
 
-@pytest.mark.parametrize("client_id", ["web", "spa"])
+@pytest.mark.parametrize(("client_id", "lifetime"), [("web", 60), ("spa", 90)])
 async def test_a_person_signs_in_by_a_pushed_request(
-    app_of: Callable[[str], ClientApp], client_id: str
+    app_of: Callable[[str], ClientApp], client_id: str, lifetime: int
 ) -> None:
     app = app_of(client_id)
     answer = await push(app)
-    assert (answer.status, answer["expires_in"]) == (201, 60)
+    assert (answer.status, answer["expires_in"]) == (201, lifetime)
     assert answer["request_uri"].startswith(URN)
     page = await app.browser.log_in(await follow(app, answer["request_uri"]))
     assert page.parameters["state"] == "the-state"
@@ -90,10 +90,15 @@ async def test_cancelling_uses_it_up(app: ClientApp) -> None:
     assert (await follow(app, uri)).error == "invalid_request_uri"
 
 
-async def test_it_ends_and_a_sign_in_that_has_begun_goes_on(app: ClientApp, clock: Clock) -> None:
+@pytest.mark.parametrize(("client_id", "lifetime"), [("web", 60), ("spa", 90)])
+async def test_it_ends_and_a_sign_in_that_has_begun_goes_on(
+    app_of: Callable[[str], ClientApp], clock: Clock, client_id: str, lifetime: int
+) -> None:
+    app = app_of(client_id)
     uri = await pushed(app)
+    clock.forward(seconds=lifetime - 5)
     page = await follow(app, uri)
-    clock.forward(seconds=61)
+    clock.forward(seconds=6)
     assert (await follow(app, uri)).error == "invalid_request_uri"
     assert "code" in (await app.browser.log_in(page)).parameters
 
@@ -102,6 +107,7 @@ async def test_it_ends_and_a_sign_in_that_has_begun_goes_on(app: ClientApp, cloc
 def config(config: dict[str, Any]) -> dict[str, Any]:
     pushing = {"client_id": "pushing", "require_pushed_authorization_requests": True}
     config["clients"].append(client_in(config, "web") | pushing)
+    client_in(config, "spa")["pushed_authorization_lifetime"] = "90s"
     return config
 
 
