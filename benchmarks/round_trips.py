@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -106,7 +106,8 @@ async def count(works: list[Work]) -> dict[Work, Asked]:
 async def listening(redis_url: str) -> AsyncGenerator[tuple[Proxy, str]]:
     """A proxy and where it listens."""
     proxy, port = Proxy(redis_url), free_port()
-    async with await asyncio.start_server(proxy.connected, "127.0.0.1", port):
+    # Its connections are the service's, which ends later; `async with` would wait for them from Python 3.12 on.
+    with closing(await asyncio.start_server(proxy.connected, "127.0.0.1", port)):
         yield proxy, f"redis://127.0.0.1:{port}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Sequence
@@ -105,6 +106,7 @@ class TcpRedis:
     def client(self) -> Redis:
         """A connection of the administrator's; to be closed."""
         tls: dict[str, Any] = {"ssl": True, "ssl_ca_certs": str(self.certificate)}
+        tls["ssl_exclude_verify_flags"] = [ssl.VERIFY_X509_STRICT]  # set by Python from 3.13 on
         return Redis("127.0.0.1", self.port, protocol=2, **(tls if self.certificate else {}))
 
     def tell(self, *command: str | bytes | int) -> Any:

@@ -70,7 +70,7 @@ async def test_an_unsigned_request_is_refused(fapi: HeldApp) -> None:
     [
         ("RS256", {}),
         ("ES256", {"nbf": 1}),
-        ("ES256", {"exp": int(time.time()) + 4200}),
+        ("ES256", {"exp": 9_999_999_999}),
         ("ES256", {"aud": "https://other.example"}),
     ],
     ids=["another algorithm", "old", "for too long", "for another audience"],

@@ -89,8 +89,9 @@ async def test_certificates_are_verified_unless_the_url_says_otherwise(certified
     assert await refusal(f"{other.partition('?')[0]}?ssl_cert_reqs=none") == ""
 
 
+@pytest.mark.usefixtures("strict_python")
 async def test_a_certificate_without_every_extension_is_trusted_if_its_authority_is(
-    tmp_path: Path, request: pytest.FixtureRequest
+    tmp_path: Path,
 ) -> None:
     authority, file = root(), tmp_path / "redis.pem"
     names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
@@ -98,7 +99,6 @@ async def test_a_certificate_without_every_extension_is_trusted_if_its_authority
     with file.open("a") as certificates:
         certificates.write(authority.pem)
     with TcpRedis(tmp_path, certificate=file) as private:
-        request.getfixturevalue("strict_python")  # not for the administrator's connection before
         assert await refusal(f"rediss://{private.address}?ssl_ca_certs={file}") == ""
         assert "CERTIFICATE_VERIFY_FAILED" in await refusal(f"rediss://{private.address}")
 
