@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import ssl
 import sys
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from socket import SOL_SOCKET, socket
@@ -164,8 +164,8 @@ class AcceptQueue:
 
     async def serve_rest(self, connection: Callable[[], asyncio.Protocol]) -> None:
         """Serve the connections that wait, and close the queue."""
-        steps = ctypes.create_string_buffer(b"".join(pack("HBBI", *step) for step in _DROP_SYN))
-        program = pack("HL", len(_DROP_SYN), ctypes.addressof(steps))
+        steps = array("B", b"".join(pack("HBBI", *step) for step in _DROP_SYN))
+        program = pack("HL", len(_DROP_SYN), steps.buffer_info()[0])
         _set_option(self._listening, _SO_ATTACH_FILTER, program)
         await asyncio.sleep(ROUND_TRIP)
         with self._listening:

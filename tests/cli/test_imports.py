@@ -127,6 +127,7 @@ signing: {encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY}
 """
 UNUSED = {
     "babel",
+    "ctypes",
     "jinja2",
     "service.clients.documents",
     "service.clients.registration.metadata",
@@ -134,7 +135,7 @@ UNUSED = {
     "service.endpoints.register",
     "service.pages.locales",
 }
-"""What pages take with the first one, and what clients need that register themselves."""
+"""What the first page takes, what clients need that register themselves, and what was needed for a stop only."""
 
 
 def imported_by_a_service(tmp_path: Path, settings: str) -> set[str]:
