@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -45,6 +46,15 @@ async def test_a_nonce_ends(service: RunningService, key: DpopKey, clock: Clock)
     refused = await ask(service, key, nonce=nonce)
     assert refused.refusal == (400, "use_dpop_nonce")
     assert refused.headers[NONCE] != nonce
+
+
+async def test_a_nonce_of_a_replica_whose_clock_is_ahead_counts(
+    service: RunningService, key: DpopKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as ahead:
+        ahead.setattr("service.proofs.nonces.clock", lambda: int(time.time()) + 60)
+        nonce = (await ask(service, key)).headers[NONCE]
+    assert (await ask(service, key, nonce=nonce)).status == 200
 
 
 async def test_the_secret_that_makes_them_shows_in_no_trace(
