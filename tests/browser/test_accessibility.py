@@ -14,7 +14,7 @@ from playwright.async_api import Page
 
 from service.pages.folders import BUILT_IN
 from tests.driving.chromium import CHROMIUM
-from tests.pages.screens import SCREENS, VARIANTS, Browser
+from tests.pages.screens import PAGES, Browser
 
 pytestmark = pytest.mark.needs(CHROMIUM)
 
@@ -25,19 +25,6 @@ RUN = """(runOnly) => axe.run({ preload: false, resultTypes: ['violations'], ...
         ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`)))"""
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 """All that may differ between the colours of one page; they are the same in both directions of text."""
-
-FURTHER: dict[str, dict[str, Any]] = {
-    "not_found.html": {},
-    "form_post.html": {"redirect_uri": "https://web.example/callback", "fields": {"code": "c"}},
-    "demonstration.html": {
-        "people": [{"user": {"username": "alice", "claims": {}}, "sign_in": "/account"}],
-        "clients": [],
-        "error": "access_denied",
-        "steps": [],
-    },
-}
-"""The other pages."""
-SHOWN = SCREENS | FURTHER | VARIANTS
 
 
 @pytest.fixture
@@ -53,7 +40,7 @@ async def pages(ui: dict[str, Any]) -> AsyncIterator[str]:
 
     async def show(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        return screens.pages.render(request, name.split()[0], context=SHOWN[name])
+        return screens.pages.render(request, name.split()[0], context=PAGES[name])
 
     screens.app.add_routes([web.get("/pages/{name}", show)])
     runner = web.AppRunner(screens.app)
@@ -78,7 +65,7 @@ async def page(chromium: Chromium) -> AsyncIterator[Page]:
 def test_every_page_is_looked_at() -> None:
     """Every template that is a page of its own, and no part of one."""
     texts = {file.name: file.read_text() for file in BUILT_IN.glob("*.html")}
-    assert {name.split()[0] for name in SHOWN} == {
+    assert {name.split()[0] for name in PAGES} == {
         name for name, text in texts.items() if '{% extends "base.html"' in text
     }
 
@@ -119,7 +106,7 @@ async def test_axe_finds_nothing_on_any_page(
     pages: str, page: Page, language: str, schemes: Iterable[Scheme]
 ) -> None:
     found: dict[str, list[str]] = {}
-    for name in SHOWN:
+    for name in PAGES:
         answer = await page.goto(f"{pages}{quote(name)}?language={language}")
         assert answer is not None
         assert answer.ok, name

@@ -11,7 +11,7 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import ViewportSize
 
 from tests.driving.chromium import CHROMIUM
-from tests.pages.screens import CLIENT, LANGUAGES, SCREENS, VARIANTS, Browser
+from tests.pages.screens import CLIENT, LANGUAGES, PAGES, Browser
 
 pytestmark = pytest.mark.needs(CHROMIUM)
 
@@ -52,7 +52,7 @@ async def test_no_page_is_wider_or_cut_off_at_320_pixels_in_any_language(
     shown = Browser(title="An unusually-long-name-without-spaces Ltd", issuer="http://op.example")
     pages = [
         (f"{name} {language}", page.replace(CLIENT.logo_uri, LOGO))
-        for name, context in (SCREENS | VARIANTS).items()
+        for name, context in PAGES.items()
         for language in LANGUAGES
         if (page := shown.sees(name.split()[0], accept=language, **context).text)
     ]

@@ -226,6 +226,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """Pages that show something else, each under its template and what that is."""
 each_screen = pytest.mark.parametrize("template", SCREENS)
+FURTHER: dict[str, dict[str, Any]] = {
+    "not_found.html": {},
+    "form_post.html": {"redirect_uri": "https://web.example/callback", "fields": {"code": "c"}},
+    "demonstration.html": {
+        "people": [{"user": {"username": "alice", "claims": {}}, "sign_in": "/account"}],
+        "clients": [],
+        "error": "access_denied",
+        "steps": [],
+    },
+}
+"""The other pages."""
+PAGES = SCREENS | FURTHER | VARIANTS
 
 
 class Elements(HTMLParser):
@@ -286,7 +298,7 @@ class Browser:
             template,
             form_action=form_action,
             img_src=img_src,
-            context=SCREENS[template] | context,
+            context=PAGES[template] | context,
         )
 
 
