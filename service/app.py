@@ -136,7 +136,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
         ),
         PushedRequestEndpoint(
             from_clients=_requests_of_clients("par", parts, pages),
-            flow=parts.flow,
+            arriving=parts.arriving,
             required=shared.configuration.require_pushed_authorization_requests,
         ),
         DeviceAuthorizationEndpoint(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
 
 from service.authorize.answer import Answering
+from service.authorize.arriving import ArrivingRequests
 from service.authorize.checks import RequestReader
 from service.authorize.device import CONFIRM, DeviceRequests, place_in
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn, choose_acr_step
-from service.authorize.parameters import AUTHORIZE
-from service.authorize.parking import PUSHED, Claim, ParkedRequest, Parking, read_pushed_id
-from service.authorize.reply_to import ReplyTo, find_client
+from service.authorize.parking import Claim, ParkedRequest, Parking, read_pushed_id
+from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
 from service.identity.access import Consents
@@ -23,7 +22,6 @@ from service.identity.factors.policy import find_requirement
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
-from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
 from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
@@ -31,7 +29,6 @@ from service.model.session import Answers, Session
 from service.protocol import errors
 from service.protocol.authorization_request import SIGNED_OUT
 from service.protocol.errors import OAuthError
-from service.protocol.params import Params
 from service.protocol.redirect_uri import Delivery
 from service.tokens.claims import claims_of_scope
 
@@ -71,12 +68,10 @@ Outcome = NextStep | Delivery
 class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     """Takes a request from step to step; every step comes back here."""
 
-    reader: RequestReader
+    arriving: ArrivingRequests
     registry: LiveRegistry
     steps: tuple[Step, ...]
     parking: Parking
-    pushed: Parking
-    """Keeps the requests that clients have pushed (RFC 9126)."""
     consents: Consents
     answering: Answering
     devices: DeviceRequests
@@ -84,45 +79,15 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     enrollable: Mapping[str, Sequence[frozenset[str]]]
     emit: Emit
 
-    async def arrive(self, sent: Params, *, address: str) -> Arrival:
-        """Open a request that has just come in; an OAuthError from here is a page, never a redirect."""
-        client = await find_client(sent, self.reader.clients)
-        pushed_id = read_pushed_id(sent)
-        if pushed_id is not None:
-            return await self._find_pushed(pushed_id, sent, client, address)
-        return await self.reader.arrive(sent, client, AUTHORIZE, client_address=address)
-
-    async def push(self, arrival: Arrival) -> str:
-        """Keep a request that its client has pushed, and return the request_uri for the browser (RFC 9126 §2.2)."""
-        client = arrival.client
-        return PUSHED + await self.pushed.park(
-            arrival.params,
-            browser=None,
-            address=arrival.client_address if client.is_public else None,
-            lifetime=client.pushed_authorization_lifetime,
-        )
-
-    async def _find_pushed(
-        self, pushed_id: str, sent: Params, client: Client, address: str
-    ) -> Arrival:
-        """Return the request that the client has pushed; nothing else that the browser sends counts (RFC 9126 §4)."""
-        pushed = None
-        with suppress(errors.AlreadyAnswered):
-            pushed = await self.pushed.read(pushed_id)
-        if pushed is None or pushed.params.get("client_id") != client.client_id:
-            raise errors.InvalidRequestUri(
-                "request_uri is unknown, expired or used: begin again at the application"
-            )
-        params = Params({**pushed.params.values, "request_uri": sent.every("request_uri")})
-        arrival = Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
-        await self.reader.reply_to(arrival)  # its redirect URI may not be registered any more
-        return arrival
+    @property
+    def reader(self) -> RequestReader:
+        return self.arriving.reader
 
     def _claim(self, arrival: Arrival, parked: ParkedRequest | None) -> Claim | None:
         """Return the attempt to answer a request that can be answered once; a pushed one wherever it is parked."""
         pushed_id = read_pushed_id(arrival.params)
         if pushed_id is not None:
-            return self.pushed.claim(pushed_id)
+            return self.arriving.pushed.claim(pushed_id)
         return self.parking.claim(parked.id) if parked else None
 
     async def postpone(self, arrival: Arrival, path: str) -> Outcome:

@@ -10,13 +10,10 @@ import click
 import msgspec
 import orjson
 
-from service.cli import explained_request
 from service.cli.credentials import read_text
-from service.cli.explained_request import Rows
-from service.cli.explained_token import explain_token
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
-from service.cli.table import print_table
+from service.cli.table import Rows, print_table
 from service.config.configuration import Configuration
 from service.parts.shared import Shared
 from service.parts.whole import Parts
@@ -59,23 +56,34 @@ def explain(
     text = (read_text("Token") if subject == "-" else subject or "").strip()
     if not text:
         raise click.ClickException("there is no token to explain")
-    print_table(_explain(settings, text))
+    explain_it = _explain_url if "://" in text else _explain_token
+    print_table(explain_it(settings, text))
 
 
-def _explain(settings: Configuration, text: str) -> Rows:
-    """Explain a token or URL; a URL needs the store only where a signing key has to verify a parameter."""
-    is_url = "://" in text
-    needs_keys = not is_url or explained_request.needs_keys(text)
+def _explain_token(settings: Configuration, token: str) -> Rows:
+    from service.cli.explained_token import explain_token  # noqa: PLC0415 - not for URLs
 
     async def load_and_explain(shared: Shared) -> Rows:
         parts = Parts(shared)
-        if needs_keys:
-            await parts.keys.source.load()
-        if is_url:
-            return await explained_request.explain_url(parts, text)
-        return [*(await explain_token(parts, text)).items()]
+        await parts.keys.source.load()
+        return [*(await explain_token(parts, token)).items()]
 
-    return (on_store if needs_keys else with_shared)(settings, load_and_explain)
+    return on_store(settings, load_and_explain)
+
+
+def _explain_url(settings: Configuration, url: str) -> Rows:
+    """Explain a URL; it needs the store only where a signing key has to verify a parameter."""
+    from service.cli.explained_request import explain_url, needs_keys  # noqa: PLC0415 - not for tokens
+
+    is_signed = needs_keys(url)
+
+    async def load_and_explain(shared: Shared) -> Rows:
+        parts = Parts(shared)
+        if is_signed:
+            await parts.keys.source.load()
+        return await explain_url(parts, url)
+
+    return (on_store if is_signed else with_shared)(settings, load_and_explain)
 
 
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:
@@ -111,12 +119,14 @@ def _find_lines(request_id: str, log: Iterable[bytes]) -> Iterator[Line]:
 
 async def _explain_line(parts: Parts, line: Line) -> Rows:
     """Return the members of a log line, and for a refused value the registered ones."""
+    from service.cli.explained_request import explain_value  # noqa: PLC0415 - not for tokens
+
     rows = [(name, _text_of(value)) for name, value in line.items() if value is not None]
     try:
         refused = msgspec.convert(line, RefusedValue)
     except msgspec.ValidationError:
         return rows
-    registered = await explained_request.explain_value(parts, refused)
+    registered = await explain_value(parts, refused)
     return rows + [row for row in registered if row[0] not in {"parameter", "sent"}]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from service.cli.table import format_time
 from service.clock import clock
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
-from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
+from service.keys.jose import JwtRefused, unverified_claims
 from service.model.credentials import RequestCredentials
 from service.parts.whole import Parts
 from service.protocol.id_jag import TYP
@@ -50,20 +50,6 @@ async def explain_workload(parts: Parts, token: str) -> dict[str, str] | None:
     party = {"client": name} if rule.api_resource is None else {"api_resource": name}
     template = {} if rule.template is None else {"template": rule.template}
     return facts | party | template | {"state": "holds"}
-
-
-def explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:
-    """Return what an ID-JAG of this service says; whether it was used only its audience knows."""
-    return {
-        "kind": "ID-JAG (JWT)",
-        "audience": str(claims["aud"]),
-        "client": f"{claims.get('client_id')} (its client_id there)",
-        "subject": str(claims["sub"]),
-        "scope": str(claims.get("scope", "")),
-        "issued": format_time(int(str(claims["iat"]))),
-        "expires": format_time(int(str(claims["exp"]))),
-        "state": "inactive: an ID-JAG is a grant at its audience, and gives access to nothing here",
-    }
 
 
 def _describe(found: ForeignAssertion) -> dict[str, str]:

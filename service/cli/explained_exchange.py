@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.cli.table import Rows
 from service.clock import clock
 from service.grants.token_exchange.policy import find_scope, find_targets
 from service.grants.token_exchange.request import ExchangeRequest, read_request
@@ -14,8 +15,6 @@ from service.protocol.params import Params
 from service.protocol.scope import format_scope, parse_scope
 from service.protocol.token_types import GRANT_TYPE
 from service.tokens.granting import TokenRequest
-
-Rows = list[tuple[str, str]]
 
 
 async def explain_exchange(parts: Parts, sent: Params) -> Rows:

@@ -16,15 +16,13 @@ from service.authorize.checks import (
 )
 from service.authorize.parameters import AUTHORIZE
 from service.cli.explained_exchange import explain_exchange
+from service.cli.table import Rows
 from service.parts.whole import Parts
 from service.protocol import errors, paths
 from service.protocol.errors import OAuthError, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
-
-Rows = list[tuple[str, str]]
-"""What is printed: a name and a value in each line."""
 
 _NEED_KEYS = frozenset({"id_token_hint", "request", "request_uri"})
 """Parameters that only the signing keys, which are in the store, can verify."""
@@ -88,12 +86,12 @@ async def _explain_checks(parts: Parts, sent: Params) -> Rows:
     check, shown = "client_id and redirect_uri", "on an error page, not to the client"
     registry = parts.shared.registry.current
     try:
-        arrival = await parts.flow.arrive(sent, address="127.0.0.1")
+        arrival = await parts.arriving.open(sent, address="127.0.0.1")
         check, shown = "request object", "to the client"
         if arrival.refusal is not None:
             raise arrival.refusal
         check = "parameters"
-        request = await parts.flow.reader.read_parameters(arrival)
+        request = await parts.arriving.reader.read_parameters(arrival)
         for each in checks_on(AUTHORIZE):
             check = _name_of(each)
             each(request, registry)

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from service.cli.explained_assertion import (
-    explain_assertion,
-    explain_issued_id_jag,
-    explain_workload,
-)
 from service.cli.table import format_time
 from service.clock import clock
 from service.grants.token_exchange.transaction_token import TYP as TXN_TOKEN_TYPE
@@ -54,11 +49,11 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
-        foreign = await explain_workload(parts, token) or await explain_assertion(parts, token)
+        foreign = await _explain_foreign(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.unverified_header(token).get("typ")
     if typ == id_jag.TYP:
-        return explain_issued_id_jag(claims)
+        return _explain_issued_id_jag(claims)
     if typ == TXN_TOKEN_TYPE:
         is_over = cast("int", claims["exp"]) <= clock()
         state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
@@ -70,6 +65,27 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         kind = "access token (JWT)"
         state = await _state(parts.tokens.active_tokens.check(token))
     return {"kind": kind} | await _explain_claims(parts, claims, state)
+
+
+async def _explain_foreign(parts: Parts, token: str) -> Facts | None:
+    """Explain a JWT of a trusted issuer, or of a workload; None if it is neither."""
+    from service.cli.explained_assertion import explain_assertion, explain_workload  # noqa: PLC0415 - with what verifies them
+
+    return await explain_workload(parts, token) or await explain_assertion(parts, token)
+
+
+def _explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:
+    """Return what an ID-JAG of this service says; whether it was used only its audience knows."""
+    return {
+        "kind": "ID-JAG (JWT)",
+        "audience": str(claims["aud"]),
+        "client": f"{claims.get('client_id')} (its client_id there)",
+        "subject": str(claims["sub"]),
+        "scope": str(claims.get("scope", "")),
+        "issued": format_time(int(str(claims["iat"]))),
+        "expires": format_time(int(str(claims["exp"]))),
+        "state": "inactive: an ID-JAG is a grant at its audience, and gives access to nothing here",
+    }
 
 
 async def _explain_reference(parts: Parts, handle: Handle) -> Facts:

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 
 import click
 
+Rows = list[tuple[str, str]]
+"""What is printed: a name and a value in each line."""
+
 format_option = click.option(
     "--format",
     "output",

@@ -90,7 +90,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.sign_in.send(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
-        return await self.sign_in.flow.arrive(
+        return await self.sign_in.flow.arriving.open(
             sent, address=self.sign_in.visits.client_address.find(request)
         )
 

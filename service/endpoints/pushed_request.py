@@ -8,7 +8,7 @@ from http import HTTPStatus
 import msgspec
 from msgspec.structs import replace
 
-from service.authorize.flow import AuthorizeFlow
+from service.authorize.arriving import ArrivingRequests
 from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
 from service.http.client_requests import ClientRequest, ClientRequests
@@ -24,7 +24,7 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Checks all that the authorize endpoint checks before it asks a user (RFC 9126 §2.1)."""
 
     from_clients: ClientRequests
-    flow: AuthorizeFlow
+    arriving: ArrivingRequests
     required: bool
     """Whether every client has to push its requests."""
 
@@ -39,7 +39,7 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def push(self, request: Message) -> Answer:
         async with self.from_clients.read(request) as sent:
-            request_uri = await self.flow.push(await self._read(request, sent))
+            request_uri = await self.arriving.push(await self._read(request, sent))
         client = sent.client
         pushed = {"request_uri": request_uri, "expires_in": client.pushed_authorization_lifetime}
         headers = self.from_clients.proofs.nonce_for(request, client)
@@ -49,12 +49,12 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return the request if it is right, with the key that its code is bound to."""
         client, proofs = sent.client, self.from_clients.proofs
         proven = await proofs.confirm_code(request, client, sent.credentials)
-        arrival = await self.flow.reader.arrive(
+        arrival = await self.arriving.reader.arrive(
             sent.params, client, PAR, client_address=sent.address
         )
         if arrival.refusal is None:
             arrival = replace(arrival, params=_bind(arrival.params, proven))
-        await self.flow.reader.read(arrival)
+        await self.arriving.reader.read(arrival)
         return arrival
 
 

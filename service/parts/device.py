@@ -5,8 +5,8 @@ from __future__ import annotations
 from service.authorize.device import DeviceRequests
 from service.authorize.parking import Parking
 from service.authorize.user_codes import UserCodes
-from service.parts.clients import TokenParts
 from service.parts.shared import Shared
+from service.parts.tokens import TokenParts
 
 
 def build_device_requests(shared: Shared, tokens: TokenParts, parking: Parking) -> DeviceRequests:

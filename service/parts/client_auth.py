@@ -1,0 +1,41 @@
+"""Builds what authenticates clients."""
+
+from __future__ import annotations
+
+from service.client_auth import MethodParts
+from service.client_auth.authentication import ClientAuthentication
+from service.client_auth.client_assertion import ClientAssertions
+from service.client_auth.workload import WorkloadAssertions
+from service.clients.directory import Clients
+from service.clients.workload_keys import WorkloadKeys
+from service.config.rules.mutual_tls import methods_without_evidence
+from service.parts.keys import KeyParts
+from service.parts.shared import Shared
+from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
+
+
+def build_client_authentication(
+    shared: Shared, keys: KeyParts, clients: Clients
+) -> ClientAuthentication:
+    """Build what authenticates clients, by the methods for which these settings leave evidence."""
+    configuration = shared.configuration
+    assertions = ClientAssertions(
+        issuer=shared.issuer,
+        token_endpoint=TOKEN_ENDPOINT,
+        keys=keys.of_clients,
+        stores=shared.stores,
+        clock_skew=configuration.server.clock_skew,
+    )
+    methods = MethodParts(
+        assertions=assertions,
+        registry=shared.registry,
+        published=keys.of_clients.published,
+        workloads=WorkloadAssertions(
+            issuer=shared.issuer,
+            registry=shared.registry,
+            keys=WorkloadKeys(shared.http_of_workloads),
+            clock_skew=configuration.server.clock_skew,
+        ),
+        without=methods_without_evidence(configuration),
+    )
+    return ClientAuthentication(methods, clients=clients)
