@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.cli.shared_store import STORE_UNREACHABLE
 from tests.documentation.reading import REPOSITORY
 
 ASKED = """
@@ -42,8 +43,21 @@ SERVING = {
     "service.keys.jose",
 }
 """Modules of a process that serves, some of each kind."""
-RARE = {"asyncio", "cryptography.x509", "structlog"}
+RARE = {"asyncio", "cryptography.x509", "ssl", "structlog"}
 """What only some files need, or commands that open the store."""
+OF_SIGN_IN = {
+    "pyotp",
+    "service.ciba.requests",
+    "service.client_auth.authentication",
+    "service.identity.passkeys",
+    "service.identity.providers.sign_in",
+    "service.identity.sign_in",
+    "service.identity.sources.outside",
+}
+"""What signs users in, or authenticates clients."""
+OF_OTHERS = {"aiohttp", "fakeredis", "prometheus_client"}
+AWAY = "--config {file} --store redis://127.0.0.1:1"
+"""Where nobody answers: what a command imports to ask the store is imported by then."""
 
 
 @pytest.mark.parametrize(
@@ -54,13 +68,23 @@ RARE = {"asyncio", "cryptography.x509", "structlog"}
         ("diff {file} {file}", SERVING | RARE),
         ("schema", SERVING | RARE | {"pydantic", "yaml"}),
         ("new-secret", SERVING | RARE | {"pydantic", "service.config.load"}),
+        (f"keys list {AWAY}", OF_OTHERS | OF_SIGN_IN | {"cryptography", "joserfc"}),
+        (f"sessions list {AWAY}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
+        ("users list --config {file}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
+        (f"users end --subject a {AWAY}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
+        (f"explain abc {AWAY}", OF_OTHERS | OF_SIGN_IN | {"service.cli.explained_request"}),
+        (
+            "explain http://localhost:8080/connect/authorize?client_id=web --config {file}",
+            OF_OTHERS | OF_SIGN_IN | {"service.authorize.flow", "service.cli.explained_token"},
+        ),
     ],
 )
 def test_commands_do_not_wait_for_imports_that_they_do_not_need(
     tmp_path: Path, command: str, unwanted: set[str]
 ) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text((REPOSITORY / "config.yaml").read_text())
+    key = 'signing:\n  encryption_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"\n'
+    file.write_text((REPOSITORY / "config.yaml").read_text().replace("signing:\n", key))
     arguments = command.format(file=file).split()
     asked = (
         "import sys; from service.__main__ import program; "
@@ -73,40 +97,9 @@ def test_commands_do_not_wait_for_imports_that_they_do_not_need(
         text=True,
     )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert (done.returncode, "service.cli.program" in imported) == (0, True), done.stderr
+    assert done.returncode in {0, STORE_UNREACHABLE}, done.stderr
+    assert "service.cli.program" in imported
     assert imported & unwanted == set()
-
-
-def what_is_told_and_imported(tmp_path: Path, *arguments: str) -> str:
-    """Run a command on an embedded store; return what it prints, and then the names of all modules."""
-    file = tmp_path / "config.yaml"
-    file.write_text("issuer: http://localhost:8080\nstore: {url: 'memory://'}\n")
-    asked = (
-        "import sys; from service.cli.program import program; import service.cli.sessions; "
-        f"program({[*arguments, '--config', str(file)]!r}, standalone_mode=False); "
-        "print([*sys.modules])"
-    )
-    command = [sys.executable, "-c", asked]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def test_commands_on_the_store_do_not_wait_for_the_import_of_http(tmp_path: Path) -> None:
-    told = what_is_told_and_imported(tmp_path, "users", "list")
-    assert told.startswith("SUB")
-    assert "service.store.opening" in told
-    for unwanted in ("aiohttp", "fakeredis", "joserfc", "prometheus_client"):
-        assert unwanted not in told
-
-
-def test_a_url_is_explained_without_the_imports_of_http_and_of_the_embedded_store(
-    tmp_path: Path,
-) -> None:
-    url = "http://localhost:8080/connect/authorize?client_id=web&response_type=code"
-    told = what_is_told_and_imported(tmp_path, "explain", url)
-    assert "client_id and redirect_uri" in told
-    assert "service.authorize.checks" in told
-    for unwanted in ("aiohttp", "fakeredis", "prometheus_client"):
-        assert unwanted not in told
 
 
 BUILT = """

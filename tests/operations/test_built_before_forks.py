@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,14 @@ def serving() -> Serving:
 
 def test_the_service_is_built_before_the_forks(serving: Serving) -> None:
     assert serving.made is None
-    assert serving.before_forks().made is not None
+    made = serving.before_forks().made
+    assert made is not None
+    parts = made.parts
+    for group in (parts, parts.clients, parts.sign_in):  # whose parts are built when they are read
+        built = {
+            name for name, each in vars(type(group)).items() if isinstance(each, cached_property)
+        }
+        assert built <= vars(group).keys()
 
 
 def test_reload_builds_another_service(serving: Serving) -> None:
