@@ -28,7 +28,7 @@ def test_the_service_is_built_before_the_forks(serving: Serving) -> None:
     assert serving.made is None
     made = serving.before_forks().made
     assert made is not None
-    parts = made.parts
+    parts = made[0].parts
     for group in (parts, parts.clients, parts.sign_in):  # whose parts are built when they are read
         built = {
             name for name, each in vars(type(group)).items() if isinstance(each, cached_property)
