@@ -116,14 +116,18 @@ def connect(parts: Parts, grants: Grants) -> None:
 def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
     """Return what follows the keys and delivers logouts, and closes all connections at the end."""
     metrics, spans = parts.shared.metrics, parts.shared.spans
+    logouts, messages = (
+        parts.logout_deliveries,
+        parts.ciba.deliveries,
+    )  # built now, before workers are forked
 
     async def run(_: web.Application) -> AsyncIterator[None]:
         async with nullcontext() if spans is None else spans.export():
             await parts.keys.source.start()
             works = (
                 follow_keys(parts.keys.source),
-                parts.logout_deliveries.run(),
-                parts.ciba.deliveries.run(),
+                logouts.run(),
+                messages.run(),
                 parts.shared.store_memory.follow(),
                 _settle(metrics),
             )
