@@ -8,10 +8,14 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from service.keys.jose import Key
 from tests.clients.signing import SECRET, key_of, unsigned
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+
+ENC = "A128CBC-HS256"
 
 KINDS = ("RS256", "ES256", "ES384", "ES512", "EdDSA")
 """An algorithm of each type of key that a client has."""
@@ -85,3 +89,10 @@ class Sender:
         page = await self.send(request, **sent)
         assert page.has("login"), page.url
         return await self.app.browser.log_in(page)
+
+
+async def find_published_key(service: RunningService, alg: str) -> Key:
+    """The service's key to encrypt to."""
+    keys = (await service.get("/.well-known/jwks.json"))["keys"]
+    (jwk,) = (key for key in keys if key["use"] == "enc" and key["alg"] == alg)
+    return Key.load(jwk, alg)

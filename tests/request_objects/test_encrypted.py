@@ -17,11 +17,10 @@ from service.keys.jwe import (
 from tests.clients.signing import SECRET
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
-from tests.request_objects.sending import Sender
+from tests.request_objects.sending import ENC, Sender, find_published_key
 
 pytestmark = pytest.mark.rfc("openid-core#6.1", "openid-core#10.2", "9101#4")
 
-ENC = "A128CBC-HS256"
 REFUSED = "invalid_request_object"
 
 
@@ -31,13 +30,6 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     client_in(config, "web")["request_object_encryption_alg"] = "ECDH-ES"
     client_in(config, "spa")["request_object_encryption_alg"] = "RSA-OAEP-256"
     return config
-
-
-async def find_published_key(service: RunningService, alg: str) -> Key:
-    """The service's key to encrypt to."""
-    keys = (await service.get("/.well-known/jwks.json"))["keys"]
-    (jwk,) = (key for key in keys if key["use"] == "enc" and key["alg"] == alg)
-    return Key.load(jwk, alg)
 
 
 @pytest.mark.parametrize("alg", ["ECDH-ES", "RSA-OAEP-256"])

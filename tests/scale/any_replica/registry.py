@@ -38,7 +38,9 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
     whole["clients"].append(presenter_entry("courier", hashed("courier")))
     client_in(whole, "web")["backchannel_logout_uri"] = f"http://localhost:{party}/backchannel"
     client_in(whole, "web").update(
-        jwks=jwks(), request_uris=[f"http://127.0.0.1:{site}/request-{seed}" for seed in SEEDS]
+        jwks=jwks(),
+        request_object_encryption_alg="ECDH-ES",
+        request_uris=[f"http://127.0.0.1:{site}/request-{seed}" for seed in SEEDS],
     )
     client_in(whole, "api1")["allowed_grant_types"].append(EXCHANGE)
     whole["token_exchange"] = [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
+from service.keys.jwe import encrypt
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService, claims_in
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.request_objects.sending import Sender
+from tests.request_objects.sending import ENC, Sender, find_published_key
 from tests.request_objects.site import Site
 from tests.scale.any_replica.dice import Dice
 
@@ -80,6 +82,18 @@ async def test_a_request_object_comes_by_value(app: ClientApp) -> None:
     sender = Sender(app)
     page = await sender.sign_in(await sender.signed(max_age=60))
     assert "auth_time" in claims_in((await app.redeem(page.parameters["code"]))["id_token"])
+
+
+async def test_an_encrypted_request_object_is_pushed(
+    app: ClientApp, service: RunningService
+) -> None:
+    key = await find_published_key(service, "ECDH-ES")
+    encrypted = encrypt((await Sender(app).signed()).encode(), key, enc=ENC, cty="JWT")
+    pushed = (await service.post("/connect/par", auth="web", request=encrypted))["request_uri"]
+    query = urlencode({"client_id": "web", "request_uri": pushed})
+    page = await app.browser.get(f"{service.issuer}/connect/authorize?{query}")
+    page = await app.browser.log_in(page)
+    assert (await app.redeem(page.parameters["code"])).status == 200
 
 
 async def test_a_person_comes_from_an_identity_provider(
