@@ -7,7 +7,6 @@ from typing import cast
 
 from service.cli.table import format_time
 from service.clock import clock
-from service.grants.token_exchange.transaction_token import TYP as TXN_TOKEN_TYPE
 from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
@@ -16,6 +15,7 @@ from service.parts.whole import Parts
 from service.protocol import id_jag
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
+from service.protocol.token_types import TRANSACTION_TOKEN_TYP
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
 from service.tokens.permitted import find_actors
@@ -43,7 +43,7 @@ async def explain_token(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
-    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE, id_jag.TYP, TXN_TOKEN_TYPE}
+    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE, id_jag.TYP, TRANSACTION_TOKEN_TYP}
     try:
         claims = jose.verify(token, parts.keys.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
@@ -54,7 +54,7 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
     typ = jose.unverified_header(token).get("typ")
     if typ == id_jag.TYP:
         return _explain_issued_id_jag(claims)
-    if typ == TXN_TOKEN_TYPE:
+    if typ == TRANSACTION_TOKEN_TYP:
         is_over = cast("int", claims["exp"]) <= clock()
         state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
         return {"kind": "transaction token (JWT)"} | await _explain_claims(parts, claims, state)

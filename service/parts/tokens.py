@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from service.keys.keyring import KeyRing
 from service.model.user import TokenUsers
 from service.parts.clients import ClientParts
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
-from service.proofs.dpop import DpopProofs
-from service.proofs.nonces import Nonces
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
 from service.tokens.exchanged import ExchangedTokens
@@ -35,7 +32,6 @@ class TokenParts:
         self.id_tokens = IdTokens(
             issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
         )
-        self.dpop = build_dpop(shared, keys.ring)
         self.revocation = Revocation(stores=stores, emit=shared.emit)
         self.polling = Polling(
             registry=shared.registry, revocation=self.revocation, emit=shared.emit
@@ -56,16 +52,3 @@ class TokenParts:
             expiration_members=shared.configuration.token_expiration_members,
             emit=shared.emit,
         )
-
-
-def build_dpop(shared: Shared, ring: KeyRing) -> DpopProofs:
-    """Build what verifies proofs that clients hold the keys that their tokens are bound to."""
-    settings, alias = shared.configuration.dpop, shared.configuration.server.mtls_base_url
-    always = settings.nonce == "always"
-    return DpopProofs(
-        base_urls=tuple(url.rstrip("/") for url in (shared.issuer, alias) if url is not None),
-        lifetime=settings.proof_lifetime,
-        clock_skew=shared.configuration.server.clock_skew,
-        nonces=Nonces(keys=ring, lifetime=settings.nonce_lifetime, always=always),
-        stores=shared.stores,
-    )

@@ -49,7 +49,7 @@ class PageParts:
         self.credentials = CredentialReader(
             client_address=self.client_address, certificate_header=server.client_certificate_header
         )
-        self.proofs = KeyProofs(dpop=parts.tokens.dpop)
+        self.proofs = KeyProofs(dpop=parts.dpop)
         self._active_tokens = parts.tokens.active_tokens
         self.visits = Visits(
             cookies=cookies,

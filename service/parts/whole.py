@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from service.parts.sign_in import SignInParts
     from service.parts.tokens import TokenParts
     from service.parts.users import UserRecords
+    from service.proofs.dpop import DpopProofs
 
 
 class Parts:
@@ -67,6 +68,12 @@ class Parts:
         from service.parts.tokens import TokenParts
 
         return TokenParts(self.shared, self.keys, self.clients, self.sign_in.users)
+
+    @cached_property
+    def dpop(self) -> DpopProofs:
+        from service.parts.dpop import build_dpop
+
+        return build_dpop(self.shared, self.keys.ring)
 
     @cached_property
     def arriving(self) -> ArrivingRequests:

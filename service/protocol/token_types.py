@@ -10,6 +10,8 @@ JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 PREFIX = "urn:ietf:params:oauth:token-type:"
 CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 """The `client_assertion_type` of a JWT (RFC 7523 §2.2)."""
+TRANSACTION_TOKEN_TYP = "txntoken+jwt"
+"""The `typ` of a transaction token (draft-ietf-oauth-transaction-tokens)."""
 NOT_APPLICABLE = "N_A"
 """The `token_type` of what is no access token (RFC 8693 §2.2.1)."""
 

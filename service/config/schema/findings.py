@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from msgspec.structs import replace
@@ -63,15 +62,20 @@ def schema_findings(error: ValidationError) -> Iterator[Finding]:
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """Return a hint at the known word that is most like this one."""
-    close = get_close_matches(str(word), list(known), n=1)
-    return f"did you mean {close[0]}?" if close else None
+    close = _find_closest(str(word), known)
+    return None if close is None else f"did you mean {close}?"
+
+
+def _find_closest(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
+
+    return next(iter(get_close_matches(word, list(known), n=1)), None)
 
 
 def _meant(unknown: Location) -> Location:
     """Return the location of the key that an unknown one is a misspelling of."""
     parent, key = unknown[:-1], unknown[-1]
-    close = get_close_matches(str(key), _keys_at(parent), n=1)
-    return (*parent, close[0] if close else key)
+    return (*parent, _find_closest(str(key), _keys_at(parent)) or key)
 
 
 def _translate(details: ErrorDetails) -> Finding:

@@ -21,14 +21,13 @@ from service.model.handle import new_selector
 from service.model.trust_domain import TrustDomain
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import format_scope, split_scope
-from service.protocol.token_types import uri_of
+from service.protocol.token_types import TRANSACTION_TOKEN_TYP, uri_of
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.granting import ExchangedGrant, SignedClaims
 
 DRAFT = "draft-ietf-oauth-transaction-tokens-10"
 """The draft that this file follows; `req_wl` lists workloads as its versions up to 08 say, because 10 leaves that open."""
 
-TYP = "txntoken+jwt"
 MAX_WORKLOADS = 5
 LONGEST_SUBJECT = 255
 MAX_SELF_SIGNED_AGE = 600
@@ -133,7 +132,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     def _verify_replaced(self, asked: ExchangeRequest, domain: TrustDomain) -> _Origin:
         """Verify a transaction token of this domain that has not expired, and that few have replaced."""
-        claims = verify(asked.subject.text, self.client_keys.ring.find, typ={TYP})
+        claims = verify(asked.subject.text, self.client_keys.ring.find, typ={TRANSACTION_TOKEN_TYP})
         require_claims(claims, _CLAIM_TYPES)
         expires_at = int(str(claims["exp"]))
         if claims.get("iss") != self.issuer or claims["aud"] != domain.name:
@@ -151,7 +150,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
         origin = _read_access_token(token)
         claims = self._compose(workload, domain, scope, origin)
         self._record(claims, scope)
-        return await self.client_keys.ring.signing_key().sign(claims, typ=TYP)
+        return await self.client_keys.ring.signing_key().sign(claims, typ=TRANSACTION_TOKEN_TYP)
 
     def _compose(
         self, workload: str, domain: TrustDomain, scope: frozenset[str], origin: _Origin
@@ -191,7 +190,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
                 user_claims=user.user_claims if user else {},
                 created_at=asked.token_request.now,
             ),
-            token=SignedClaims(claims=claims, typ=TYP),
+            token=SignedClaims(claims=claims, typ=TRANSACTION_TOKEN_TYP),
             expires_at=int(str(claims["exp"])),
             members={"issued_token_type": uri_of("txn_token")},
         )
