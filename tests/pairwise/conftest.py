@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.ciba.consumption import CIBA
 from tests.driving import client_app
 from tests.driving.registry import client_in, hashed
 
@@ -32,6 +33,7 @@ def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str,
     usual = client_in(config, "web")
     for client_id, changes in CLIENTS.items():
         entry = usual | changes | {"client_id": client_id, "subject_type": "pairwise"}
+        entry["allowed_grant_types"] = [*usual["allowed_grant_types"], CIBA]
         entry["client_secrets"] = [{"sha256": hashed(client_id)}]
         entry["post_logout_redirect_uris"] = [f"https://{client_id}.example/bye"]
         config["clients"].append(entry)

@@ -143,3 +143,16 @@ def test_pairwise_subjects_need_a_salt(service: RunningService) -> None:
     shop = service.parts.shared.registry.current.clients["shop"]
     with pytest.raises(ServerError):
         SubjectIdentifiers(pairwise_salt=None).find_sub(shop, SUB)
+
+
+@pytest.mark.rfc("ciba#7.1")
+async def test_an_id_token_hint_of_ciba_names_its_user_while_the_session_lives(
+    app_of: AppOf, service: RunningService
+) -> None:
+    shop = app_of("shop")
+    hint = (await shop.tokens())["id_token"]
+    asked = {"scope": "openid", "id_token_hint": hint}
+    assert (await service.post("/connect/ciba", auth="shop", **asked)).status == 200
+    await shop.browser.submit(await shop.browser.get("/connect/endsession"))
+    ended = await service.post("/connect/ciba", auth="shop", **asked)
+    assert ended.refusal == (400, "unknown_user_id")
