@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -60,6 +60,16 @@ async def test_app_is_enrolled_by_its_first_code(
     page = await browser.get(done.element("continue")["href"] or "")
     assert (page.path, "My phone" in page.text) == (SECURITY, True)
     assert phone.secret not in page.text
+
+
+async def test_app_names_the_service_and_the_user(
+    security: Page, browser: Browser, service: RunningService
+) -> None:
+    page, host = await open_add(browser, security), urlsplit(service.issuer).netloc
+    scanned = urlsplit(page.element("totp-uri")["href"] or "")
+    assert (scanned.scheme, scanned.netloc) == ("otpauth", "totp")
+    assert unquote(scanned.path) == f"/{host}:alice"
+    assert parse_qs(scanned.query)["issuer"] == [host]
 
 
 async def test_enrolment_completes_the_session_and_is_no_new_login(
