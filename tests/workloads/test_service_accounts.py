@@ -14,8 +14,9 @@ from service.clients import published_keys
 from service.protocol.workload import JWT_SPIFFE
 from tests.conftest import Clock, Start
 from tests.driving.key_server import publishing
+from tests.driving.registry import hashed
 from tests.driving.service import RunningService, claims_in
-from tests.workloads.conftest import CLUSTER_TOKEN
+from tests.workloads.conftest import CLUSTER_TOKEN, workload_client
 from tests.workloads.platform import JWKS, METADATA, Platform, Workload, pod
 
 pytestmark = pytest.mark.rfc("7523#3", "7521#4.2")
@@ -70,6 +71,16 @@ async def test_an_answer_to_an_api_is_not_remembered_beyond_its_own_token(
 
 async def test_an_api_is_no_client(orders: Workload) -> None:
     assert (await orders.ask()).refusal == REFUSED
+
+
+async def test_an_api_is_no_client_of_its_name(
+    start: Start, config: dict[str, Any], platform: Platform
+) -> None:
+    secret = {"sha256": hashed("orders")}
+    config["clients"].append(workload_client("orders", client_secrets=[secret]))
+    service = await start(config)
+    assert (await service.token("orders", grant_type="client_credentials")).status == 200
+    assert (await pod(service, platform, "apis", "orders").ask()).refusal == REFUSED
 
 
 async def test_made_clients_introspect_and_revoke_their_own_tokens_only(
