@@ -20,10 +20,13 @@ from service.config.problem import ConfigError, Problem
 from service.observe.logs import configure_logs
 
 NEEDED_BY_BOTH = (
-    *("service.catalogue", "service.config.rules.registered_client", "service.identity.hashing"),
-    *("email.message", "shutil"),  # of aiohttp, and of pydantic
+    "service.catalogue",
+    "service.config.rules.registered_client",
+    "service.identity.hashing",
+    "email.message",  # by aiohttp and pydantic
+    "shutil",  # likewise
 )
-"""Imported before the fork, so that one core does not do it twice."""
+"""Imported before the fork, because each process would import it afterwards."""
 
 NICENESS = 10
 """Of a process that reads for one that serves already."""

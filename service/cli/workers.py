@@ -9,8 +9,8 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from socket import socket
 from types import FrameType
 from typing import cast
@@ -48,6 +48,7 @@ class _Supervisor(Arbiter):
     """Replaces workers that die, and hands signals on."""
 
     _last_replacement = 0.0
+    _reads = False
 
     def spawn_worker(self) -> int:
         """Start a worker, and hold signals back until it listens to them: they would be lost."""
@@ -68,25 +69,18 @@ class _Supervisor(Arbiter):
     def handle_hup(self) -> None:
         """Let each worker reload the registry, future ones included; gunicorn itself would start new ones."""
         app = cast("_Workers", self.app)
-        with suppress(KeyboardInterrupt), self._interrupted_by_stops():
+        with suppress(KeyboardInterrupt):
+            self._reads = True
             app.serving = app.serving.with_present_registry()
+            self._reads = False
             self.kill_workers(signal.SIGHUP)
 
-    @contextmanager
-    def _interrupted_by_stops(self) -> Iterator[None]:
-        """Let a signal to stop raise KeyboardInterrupt in what runs, so that it does not wait for its turn."""
-
-        def interrupt(number: int, frame: FrameType | None) -> None:
-            self.signal(number, frame)
+    def signal(self, sig: int, frame: FrameType | None) -> None:
+        """Note a signal for its turn; one to stop interrupts the reading of the configuration, which may take long."""
+        super().signal(sig, frame)
+        if self._reads and sig in STOPS:
+            self._reads = False
             raise KeyboardInterrupt
-
-        for each in STOPS:
-            signal.signal(each, interrupt)
-        try:
-            yield
-        finally:
-            for each in STOPS:
-                signal.signal(each, self.signal)
 
     def _ignore(self) -> None:
         """Ignore signals that gunicorn understands and this service does not promise."""

@@ -57,7 +57,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def writes_frequent() -> bool:
-    """Return whether successful requests or events that come all day get lines."""
+    """Return whether successful requests, or the FREQUENT events, are logged."""
     return _requests.isEnabledFor(logging.DEBUG) or _audit.isEnabledFor(logging.DEBUG)
 
 

@@ -116,10 +116,8 @@ def connect(parts: Parts, grants: Grants) -> None:
 def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
     """Return what follows the keys and delivers logouts, and closes all connections at the end."""
     metrics, spans = parts.shared.metrics, parts.shared.spans
-    logouts, messages = (
-        parts.logout_deliveries,
-        parts.ciba.deliveries,
-    )  # built now, before workers are forked
+    # Read here and not in `run`, so that they are built before workers are forked.
+    logouts, messages = parts.logout_deliveries, parts.ciba.deliveries
 
     async def run(_: web.Application) -> AsyncIterator[None]:
         async with nullcontext() if spans is None else spans.export():

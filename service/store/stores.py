@@ -29,7 +29,7 @@ REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
 
 REPLICAS_DIFFER = 10
-"""Seconds by which the clocks of replicas may differ, with what is used once being used once all the same."""
+"""Seconds by which the clocks of replicas may differ without a proof or an assertion being accepted twice."""
 
 MAX_MEMBERS = 10_000
 """Live members of an index; only a program makes more of anything for one user or one token."""
@@ -91,7 +91,7 @@ class Stores:
         # Under the digest of a client_id, trusted issuer or identity provider and a jti, the first attempt that used the assertion or logout token:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
-        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime
+        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
 

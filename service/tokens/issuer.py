@@ -198,7 +198,9 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
             hashed = HashedArtifacts(access_token=access.token, access_token_sha256=access.sha256)
             id_token = await self.id_tokens.mint(
-                *(authorization, client, hashed),
+                authorization,
+                client,
+                hashed,
                 nonce=grant.nonce,
                 user_claims=user_claims,
                 now=clock(),

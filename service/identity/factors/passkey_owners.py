@@ -1,4 +1,4 @@
-"""Keeps whose each passkey is."""
+"""Keeps the user of each passkey (WebAuthn Level 3 §7)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class PasskeyOwners(msgspec.Struct, frozen=True):
     stores: Stores
 
     async def claim(self, credential_id: str, sub: str) -> bool:
-        """Note whose passkey it is; False if it is another user's (§7.1)."""
+        """Note whose passkey it is; False if it is another user's (WebAuthn §7.1)."""
         records, kv = self.stores.passkey_owners, self.stores.kv
         key = digest(credential_id)
         is_new = await kv.replace(records.key(key), old=None, new=records.encode(sub))
