@@ -21,8 +21,8 @@ LOGO = "/static/icon.svg"
 # All pages have the same style, so one document shows them one after the other: hundreds of documents take ten times as long.
 FIND_CUT_OFF = """async pages => {
     const styles = page => [...page.querySelectorAll("style, link[rel=stylesheet]")].map(each => each.outerHTML).join()
-    const run = script => new Promise(done => {
-        document.body.append(Object.assign(document.createElement("script"), {src: script.src, onload: done}))
+    const run = script => new Promise((onload, onerror) => {
+        document.body.append(Object.assign(document.createElement("script"), {src: script.src, onload, onerror}))
     })
     const show = async page => {
         for (const name of ["lang", "dir"]) document.documentElement[name] = page.documentElement[name]

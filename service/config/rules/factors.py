@@ -44,16 +44,15 @@ def _find_required_acr(file: ConfigurationFile) -> Iterator[tuple[Location, str 
 
 
 def default_acr_values_exist(file: ConfigurationFile) -> Iterator[Finding]:
-    """Each of the default_acr_values is one of authentication_contexts; another asks for nothing (OIDC Core §5.5.1.1)."""
+    """Each of the default_acr_values is one of authentication_contexts; nobody could meet another (OIDC Core §5.5.1.1)."""
     known = [context.acr for context in file.authentication_contexts]
     for at, client in enumerate(file.clients):
         for number, acr in enumerate(client.default_acr_values or ()):
             if acr not in known and not acr.startswith((IDP, TENANT)):
-                message = f"{acr} is none of authentication_contexts, and has no effect"
+                message = f"{acr} is none of authentication_contexts, and nobody can meet it"
                 location = ("clients", at, "default_acr_values", number)
-                yield warning(
-                    location, message, nearest(acr, known) or f"known: {', '.join(known)}"
-                )
+                hint = nearest(acr, known) or f"known: {', '.join(known)}; or define it there"
+                yield warning(location, message, hint)
 
 
 def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
