@@ -1,8 +1,8 @@
 """Instructions that a request takes in the server's program, counted by callgrind: whatever else the machine does.
 
-Neither the kernel's part is counted nor that of timers, which come too often for requests that take so long; processors
-without the newest instructions for hashes and curves are imitated: a signature weighs more here than in CPU time. So these
-figures compare one commit with another, not machines.
+The kernel's part is not counted. That of timers is taken off: requests take so long here that it would be too large a part of
+each. Callgrind imitates a processor without the newest instructions for hashes and curves: a signature weighs more here than in
+CPU time. So these figures compare one commit with another, not machines.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ async def _compare(
 
 
 async def _count(server: Server, requests: Requests) -> float:
-    """The instructions of one request, once the server knows the kind of request; without those of as much time without any."""
+    """The instructions of one request, once the server knows the kind of request; what timers execute meanwhile is taken off."""
     lines = requests.bodies.read_text().splitlines() if requests.bodies else [requests.body]
     bodies = [lines[number % len(lines)] for number in range(WARMING + COUNTED)]
     async with ClientSession(connector=TCPConnector(limit=CONNECTIONS)) as session:

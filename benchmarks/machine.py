@@ -58,7 +58,7 @@ def started(
     """Run a program on one CPU until the end of the block; it has to listen on the port."""
     process = subprocess.Popen(
         ["taskset", "-c", cpu, *command],
-        env={**_inherited(), **(environ or {})},
+        env={**_make_environment(), **(environ or {})},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -70,8 +70,8 @@ def started(
         process.wait(timeout=30)
 
 
-def _inherited() -> dict[str, str]:
-    """Return this environment, in which bytecode is kept: whoever starts the service twice does not compile it twice."""
+def _make_environment() -> dict[str, str]:
+    """Return this process's environment, but let Python keep bytecode: the second start of a program compiles nothing."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

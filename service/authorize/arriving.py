@@ -17,7 +17,7 @@ from service.protocol.params import Params
 
 
 class ArrivingRequests(msgspec.Struct, frozen=True, kw_only=True):
-    """Knows requests before any user does."""
+    """Opens authorization requests, and keeps those that their clients have pushed."""
 
     reader: RequestReader
     pushed: Parking

@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def late_authorities() -> Generator[None]:
-    """Let contexts load them when they are used: aiohttp makes two that this service does not use."""
+    """Let TLS contexts load these authorities when they are first used: aiohttp makes two that this service never uses."""
     load = ssl.SSLContext.set_default_verify_paths
     ssl.SSLContext.set_default_verify_paths = _load_later  # type: ignore[assignment, method-assign]
     try:

@@ -126,7 +126,8 @@ def _change(settings: Configuration, change: Callable[[StoredKeys], Awaitable[Ke
     async def change_keys(shared: Shared) -> Keys:
         from service.parts.keys import open_key_source  # noqa: PLC0415 - what makes keys; a list needs none of it
 
-        return await change(cast("StoredKeys", open_key_source(shared)))
+        keys = cast("StoredKeys", open_key_source(shared))  # key files are refused before
+        return await change(keys)
 
     _print_after(settings, change_keys)
 

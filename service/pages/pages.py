@@ -117,7 +117,7 @@ class Pages:
 
     @cached_property
     def _locales(self) -> Locales:
-        """The languages, with the first page: Babel is another 250 KiB."""
+        """The configured languages; made with the first page, because Babel takes 250 KiB."""
         from service.pages.locales import Locales  # noqa: PLC0415 - imports Babel
 
         return Locales.named(self._folders, self._ui.locales, self._ui.default_locale)

@@ -26,8 +26,15 @@ _STRING_CLAIMS = frozenset(
         "nickname",
         "preferred_username",
         "profile",
+        "picture",
+        "website",
+        "email",
+        "gender",
+        "birthdate",
+        "zoneinfo",
+        "locale",
+        "phone_number",
     }
-    | {"picture", "website", "email", "gender", "birthdate", "zoneinfo", "locale", "phone_number"}
 )
 _ORDINARY_NAME = re.compile(r"[A-Za-z0-9_.:/#-]{1,80}")
 _TAG = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,6}")

@@ -108,7 +108,7 @@ ROWS: dict[str, tuple[Callable[[ClientApp], Awaitable[Act]], str]] = {
 
 
 @pytest.mark.parametrize(("prepare", "record"), ROWS.values(), ids=ROWS)
-async def test_it_waits_for_replicas(
+async def test_what_a_failover_must_not_undo_waits_for_replicas(
     app: ClientApp,
     waited: list[str],
     prepare: Callable[[ClientApp], Awaitable[Act]],
