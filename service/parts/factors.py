@@ -69,7 +69,7 @@ def build_changes(shared: Shared, parts: FactorParts) -> FactorChanges:
 
 def enrolment_methods(shared: Shared, parts: FactorParts) -> tuple[EnrolmentMethod, ...]:
     """Return the kinds of factors that users can add; the first one is offered first."""
-    host = urlsplit(shared.issuer).netloc
+    host = urlsplit(shared.issuer).hostname or ""  # a colon separates it from the user
     passkeys = (PasskeyEnrolment(used=parts.passkeys, emit=parts.emit),) if parts.passkeys else ()
     return (TotpEnrolment(enrolled=parts.enrolled, seal=parts.seal, host=host), *passkeys)
 

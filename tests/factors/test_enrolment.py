@@ -65,7 +65,7 @@ async def test_app_is_enrolled_by_its_first_code(
 async def test_app_names_the_service_and_the_user(
     security: Page, browser: Browser, service: RunningService
 ) -> None:
-    page, host = await open_add(browser, security), urlsplit(service.issuer).netloc
+    page, host = await open_add(browser, security), urlsplit(service.issuer).hostname
     scanned = urlsplit(page.element("totp-uri")["href"] or "")
     assert (scanned.scheme, scanned.netloc) == ("otpauth", "totp")
     assert unquote(scanned.path) == f"/{host}:alice"
