@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 import service.app
-import service.parts.whole
+import service.parts.flow
 from service.app import sign_in_endpoints
 from service.authorize.flow import NextStep
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
@@ -99,7 +99,7 @@ class OtpEndpoint:
 def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
     """Add the step to the list and its page to the endpoints; the configuration of its template."""
     *first, consent = BUILTIN_STEPS
-    patch.setattr(service.parts.whole, "BUILTIN_STEPS", (*first, step, consent))
+    patch.setattr(service.parts.flow, "BUILTIN_STEPS", (*first, step, consent))
     patch.setattr(service.app, "sign_in_endpoints", _with_page)
     templates.mkdir()
     (templates / "otp.html").write_text(TEMPLATE)
