@@ -8,7 +8,6 @@ from service.cli.shared_store import on_store
 from service.config.configuration import Configuration
 from service.config.problem import Finding, Problem, warning
 from service.keys.reencryption import Reencryption
-from service.keys.sealing import Seal
 from service.parts.shared import Shared
 
 UNREADABLE = "in the store can be decrypted with none of the keys: put the one that encrypted them back into signing.encryption_key"
@@ -16,8 +15,7 @@ UNREADABLE = "in the store can be decrypted with none of the keys: put the one t
 
 def open_reencryption(shared: Shared) -> Reencryption:
     """Return what knows how the records of this store are encrypted."""
-    seal = Seal(shared.configuration.signing.encryption_key)
-    return Reencryption(stores=shared.stores, seal=seal, prefix=shared.prefix)
+    return Reencryption(stores=shared.stores, seal=shared.seal, prefix=shared.prefix)
 
 
 def find_problems(settings: Configuration) -> tuple[Problem, ...]:

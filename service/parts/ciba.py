@@ -9,7 +9,6 @@ from service.ciba.messages import Messages
 from service.ciba.notifier import SafeNotifier, open_notifier
 from service.ciba.request import CibaReader
 from service.ciba.requests import PER_MINUTE, CibaRequests
-from service.keys.sealing import Seal
 from service.model.backchannel import BackchannelDelivery
 from service.outbox.delivering import Deliveries
 from service.parts.outbox import build_outbox
@@ -59,7 +58,7 @@ def build_ciba_messages(parts: Parts) -> Messages:
         queue=build_outbox(shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases),
         clients=parts.clients.directory,
         ring=parts.keys.ring,
-        seal=Seal(shared.configuration.signing.encryption_key),
+        seal=shared.seal,
         http=shared.client_http("ciba"),
         webhook=shared.configuration.ciba.webhook,
         wake=asyncio.Event(),

@@ -10,7 +10,6 @@ from service.clients.directory import Clients, RegisteredClients
 from service.clients.origins import RegisteredOrigins
 from service.config.rules.mutual_tls import certificates_reach_the_service
 from service.config.rules.registered_client import Offered
-from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
@@ -79,7 +78,7 @@ def build_registered(shared: Shared, offered: Offered) -> RegisteredClients:
     return RegisteredClients(
         stores=shared.stores,
         policy=build_policy(shared.configuration.registration.allowed_scopes, offered),
-        seal=Seal(shared.configuration.signing.encryption_key),
+        seal=shared.seal,
     )
 
 

@@ -20,7 +20,6 @@ from service.identity.passkey_sign_in import PasskeySignIn
 from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
 from service.identity.users import Directory
-from service.keys.sealing import Seal
 from service.parts.shared import Shared
 from service.parts.users import open_factors
 
@@ -30,7 +29,6 @@ class FactorParts:
 
     def __init__(self, shared: Shared, users: Directory) -> None:
         """Raise CannotServe if the operator's notifier cannot be made."""
-        self.seal = Seal(shared.configuration.signing.encryption_key)
         self.enrolled = open_factors(shared, users)
         throttle = Throttle(
             kv=shared.kv, prefix=shared.prefix, limits=shared.configuration.limits, name="of"
@@ -71,7 +69,7 @@ def enrolment_methods(shared: Shared, parts: FactorParts) -> tuple[EnrolmentMeth
     """Return the kinds of factors that users can add; the first one is offered first."""
     host = urlsplit(shared.issuer).hostname or ""  # a colon separates it from the user
     passkeys = (PasskeyEnrolment(used=parts.passkeys, emit=parts.emit),) if parts.passkeys else ()
-    return (TotpEnrolment(enrolled=parts.enrolled, seal=parts.seal, host=host), *passkeys)
+    return (TotpEnrolment(enrolled=parts.enrolled, seal=shared.seal, host=host), *passkeys)
 
 
 def second_factor_methods(parts: FactorParts) -> tuple[FactorMethod, ...]:

@@ -23,6 +23,7 @@ from service.store.stores import Stores
 from service.store.tracking import Tracking
 
 if TYPE_CHECKING:
+    from service.keys.sealing import Seal
     from service.observe.metrics import Metrics
     from service.observe.spans import Spans
     from service.outgoing.http_client import OutgoingHttp
@@ -82,6 +83,13 @@ class Shared:
     def emit_at_once(self) -> EmitAtOnce:
         """Counts an answer that was given at once, and tells all listeners but the log."""
         return _emit_at_once(self.metrics.count_at_once, self._listeners)
+
+    @cached_property
+    def seal(self) -> Seal:
+        """Encrypts for the store by `signing.encryption_key`; one for all parts, because without a key each makes its own."""
+        from service.keys.sealing import Seal  # noqa: PLC0415 - imports cryptography, which some commands do without
+
+        return Seal(self.configuration.signing.encryption_key)
 
     @cached_property
     def outgoing(self) -> HttpClient:

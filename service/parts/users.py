@@ -11,7 +11,6 @@ from service.identity.sessions import Sessions
 from service.identity.sign_ins import PartialSignIns
 from service.identity.sources import Tools, open_users
 from service.identity.users import Directory
-from service.keys.sealing import Seal
 from service.parts.shared import Shared
 
 
@@ -40,7 +39,7 @@ def open_directory(shared: Shared) -> Directory:
         registry=shared.registry,
         open_http=shared.http_of_users,
         stores=shared.stores,
-        seal=Seal(shared.configuration.signing.encryption_key),
+        seal=shared.seal,
         timed=shared.timed,
     )
     return open_users(shared.configuration.users, tools)
@@ -48,5 +47,4 @@ def open_directory(shared: Shared) -> Directory:
 
 def open_factors(shared: Shared, users: Directory) -> EnrolledFactors:
     """Return the second factors of users, which are in the store unless the users' own system keeps them."""
-    seal = Seal(shared.configuration.signing.encryption_key)
-    return EnrolledFactors(users.factor_store or StoredFactors(shared.stores, seal))
+    return EnrolledFactors(users.factor_store or StoredFactors(shared.stores, shared.seal))
