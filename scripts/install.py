@@ -37,7 +37,9 @@ def main(lock: str) -> int:
     """Install everything, and return the exit code."""
     pip, listed = find_pip()
     uv = find_uv(pip)
-    if uv is not None and install_all([uv, "pip"], lock, uv_environment(listed) | os.environ):
+    # Whatever environment is active in the caller's shell, .venv is meant.
+    environ = uv_environment(listed) | os.environ | {"UV_PYTHON": sys.executable}
+    if uv is not None and install_all([uv, "pip"], lock, environ):
         return 0
     if uv is not None:
         say("uv could not install the packages; trying again with pip")

@@ -100,6 +100,18 @@ def test_uv_installs_from_the_index_of_pips_environment_variable(machine: Machin
     assert machine.list_modules() == {"locked", "repository"}
 
 
+def test_uv_leaves_an_environment_alone_that_is_active_in_the_shell(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.write_pip_configuration()
+    active = tmp_path / "active"
+    venv.create(active)
+    path = path_with(machine.folder, str(Path(sys.executable).with_name("uv")))
+    machine.install(PATH=path, VIRTUAL_ENV=str(active))
+    assert machine.list_modules() == {"locked", "repository"}
+    assert not list(active.glob("lib/python3*/site-packages/*.py"))
+
+
 def test_pip_installs_where_uv_fails(machine: Machine) -> None:
     machine.write_pip_configuration()
     ran = machine.install(PATH=path_with(machine.folder, shutil.which("false") or ""))
