@@ -133,7 +133,7 @@ class Floor:
     async def client_credentials_es256(self, request: web.Request) -> web.Response:
         """One ES256 signature."""
         await _form(request)
-        return _token(await self.es256.sign(CLAIMS, typ="at+jwt"))
+        return _token(self.es256.sign_at_once(CLAIMS, typ="at+jwt"))
 
     async def client_credentials_rs256(self, request: web.Request) -> web.Response:
         """One RS256 signature, in a thread as in the service."""
@@ -145,7 +145,7 @@ class Floor:
         await _form(request)
         read_proof(request.headers["DPoP"])
         await self.redis.ask((PROVE,), seconds=2)
-        return _token(await self.es256.sign(CLAIMS, typ="at+jwt"))
+        return _token(self.es256.sign_at_once(CLAIMS, typ="at+jwt"))
 
     async def refresh(self, request: web.Request) -> web.Response:
         """Two reads, an identity token signed, and all writes in a second round trip."""
@@ -158,7 +158,7 @@ class Floor:
     async def _continue(self, request: web.Request, writes: Sequence[Command]) -> web.Response:
         await _form(request)
         await self.redis.ask(READ_TWO, seconds=2)
-        id_token = await self.es256.sign(CLAIMS, typ="JWT")
+        id_token = self.es256.sign_at_once(CLAIMS, typ="JWT")
         await self.redis.ask(writes, seconds=2)
         tokens = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
         return _json(orjson.dumps({**tokens, **ISSUED, "scope": "api1 offline_access openid"}))
@@ -180,7 +180,7 @@ class Floor:
         """Two reads, a signature, and the entry of a token below another."""
         await _form(request)
         await self.redis.ask(READ_TWO, seconds=2)
-        token = await self.es256.sign(CLAIMS, typ="at+jwt")
+        token = self.es256.sign_at_once(CLAIMS, typ="at+jwt")
         await self.redis.ask((EXCHANGE,), seconds=2)
         return _token(token)
 
@@ -188,7 +188,7 @@ class Floor:
         """Two reads and a signature."""
         await _form(request)
         await self.redis.ask(READ_TWO, seconds=2)
-        return _token(await self.es256.sign(CLAIMS, typ="txntoken+jwt"))
+        return _token(self.es256.sign_at_once(CLAIMS, typ="txntoken+jwt"))
 
     async def discovery(self, _: web.Request) -> web.Response:
         """Bytes from memory."""

@@ -112,15 +112,19 @@ class Key:
 
     async def sign(self, claims: Mapping[str, object], *, typ: str) -> str:
         """Return a JWT of these claims (RFC 7519 §7.1)."""
+        # So that signatures follow each other: the tables of a curve are larger than the CPU's first cache, and to read
+        # them in between costs a request a tenth of its time (docs/decisions/signatures-of-a-turn-follow-each-other.md).
+        await asyncio.sleep(0)
         began = monotonic()
         if self.material.key_type == "RSA":  # a millisecond; the others are faster than the detour
-            signed = await asyncio.to_thread(self._sign, claims, typ)
+            signed = await asyncio.to_thread(self.sign_at_once, claims, typ=typ)
         else:
-            signed = self._sign(claims, typ)
+            signed = self.sign_at_once(claims, typ=typ)
         self.timed(Signed(self.alg, monotonic() - began))
         return signed
 
-    def _sign(self, claims: Mapping[str, object], typ: str) -> str:
+    def sign_at_once(self, claims: Mapping[str, object], *, typ: str) -> str:
+        """Return a JWT of these claims, in this thread."""
         signed = f"{_header(self.alg, self.kid, typ)}.{base64url(orjson.dumps(claims))}"
         return f"{signed}.{base64url(self.sign_bytes(signed.encode()))}"
 

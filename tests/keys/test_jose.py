@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 
@@ -118,3 +119,22 @@ async def test_the_key_in_the_header_is_not_believed() -> None:
     claims = (await stranger.sign(CLAIMS, typ="at+jwt")).split(".")
     with pytest.raises(JwtRefused):
         verify(".".join([encode(orjson.dumps(header)), *claims[1:]]), find, typ={"at+jwt"})
+
+
+async def test_signatures_of_one_turn_of_the_event_loop_follow_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[str] = []
+    sign_at_once = Key.sign_at_once
+
+    def noted(key: Key, claims: Mapping[str, object], *, typ: str) -> str:
+        steps.append("signed")
+        return sign_at_once(key, claims, typ=typ)
+
+    async def request() -> str:
+        steps.append("asked")
+        return await KEY.sign(CLAIMS, typ="at+jwt")
+
+    monkeypatch.setattr(Key, "sign_at_once", noted)
+    await asyncio.gather(request(), request())
+    assert steps == ["asked", "asked", "signed", "signed"]
