@@ -21,7 +21,7 @@ from service.keys.jose import Key, verify
 from service.proofs.dpop import read_proof
 from service.store.engine.multiplexed import Multiplexed
 from service.store.engine.server import Server
-from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, new_pace, pace
+from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, lengthen, new_pace, pace
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
 DIGEST = "d" * 43
@@ -49,7 +49,7 @@ ROTATE: Sequence[Command] = (
 )
 PROLONG: Sequence[Command] = (
     _index(f"ts:{{{DIGEST}}}:ua", "AAAAAAAAAAAAAAAA"),
-    ("EXPIRE", f"{TAG}:az", TTL),
+    lengthen(f"{TAG}:az", TTL),
 )
 BELOW = (f"{TAG}:de:{DIGEST}", f"{TAG}:at:{DIGEST}")
 UNTIL = (1_795_000_000, 1_795_003_600)
