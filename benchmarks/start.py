@@ -15,7 +15,7 @@ from benchmarks.finding import Finding
 from benchmarks.machine import free_port
 from benchmarks.servers import Servers, serving
 
-BARS = {10: 0.55, 10_000: 2.9}
+BARS = {10: 0.50, 10_000: 2.7}
 """Seconds, by the number of clients."""
 
 
