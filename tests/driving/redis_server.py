@@ -124,7 +124,11 @@ class TcpRedis:
         where = ["--dir", str(self.folder), "--logfile", str(log)]
         command = ["redis-server", *kind, *self._listening(), *where, *self.flags]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        eventually(lambda: self.process.poll() is not None or self._answers())
+        try:
+            eventually(lambda: self.process.poll() is not None or self._answers())
+        except BaseException:
+            self.process.kill()  # nobody else would end one that never answers
+            raise
         if self.process.poll() is None:
             return True
         last_words = log.read_text()[said:]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.clients import published_keys
 from service.protocol.workload import JWT_SPIFFE
@@ -67,6 +68,16 @@ async def test_an_answer_to_an_api_is_not_remembered_beyond_its_own_token(
     assert (await service.post("/connect/introspect", **form))["active"] is True
     clock.forward(minutes=5)
     assert (await service.post("/connect/introspect", **form)).refusal == REFUSED
+
+
+async def test_the_log_names_a_workload_that_no_rule_fits(
+    service: RunningService, platform: Platform
+) -> None:
+    with capture_logs() as logged:
+        answer = await pod(service, platform, "elsewhere", "stranger").ask()
+    assert answer.refusal == REFUSED
+    (line,) = [line for line in logged if line["event"] == "no rule fits the workload"]
+    assert line["sub"] == "system:serviceaccount:elsewhere:stranger"
 
 
 async def test_an_api_is_no_client(orders: Workload) -> None:
