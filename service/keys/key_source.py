@@ -124,6 +124,7 @@ def build_key_source(
     *,
     kv: KeyValue,
     prefix: str,
+    seal: Seal,
     longest_token: Callable[[], int],
     encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
@@ -148,7 +149,6 @@ def build_key_source(
 
     if settings.source == "files":
         return FileKeys(ring=ring, files=settings.keys, policy=policy, now=now)
-    seal = Seal(settings.encryption_key)
     return StoredKeys(ring=ring, kv=kv, prefix=prefix, seal=seal, policy=policy, now=now, emit=emit)
 
 

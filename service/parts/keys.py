@@ -41,6 +41,7 @@ def open_key_source(shared: Shared) -> KeySource:
         shared.configuration.signing,
         kv=shared.kv,
         prefix=shared.prefix,
+        seal=shared.seal,
         longest_token=longest_token,
         encryption=lambda: encryption_algorithms(
             registry.current.clients.values(), registration=registration

@@ -86,7 +86,7 @@ class Shared:
 
     @cached_property
     def seal(self) -> Seal:
-        """Encrypts for the store by `signing.encryption_key`; one for all parts, because without a key each makes its own."""
+        """Encrypts for the store by `signing.encryption_key`; without a key each seal makes its own, so all parts have this one."""
         from service.keys.sealing import Seal  # noqa: PLC0415 - imports cryptography, which some commands do without
 
         return Seal(self.configuration.signing.encryption_key)

@@ -12,6 +12,7 @@ from service.config.schema.server import Signing, SigningKey
 from service.keys import key_source as sources
 from service.keys.jose import Key
 from service.keys.key_source import KeySource, build_key_source, follow_keys
+from service.keys.sealing import Seal
 from tests.keys.conftest import Fleet
 
 
@@ -42,6 +43,7 @@ def source_of(settings: Signing, fleet: Fleet) -> KeySource:
         settings,
         kv=fleet.kv,
         prefix="ts",
+        seal=Seal(settings.encryption_key),
         longest_token=lambda: 3600,
         encryption=lambda: (),
         now=fleet.clock,
