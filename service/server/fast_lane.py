@@ -45,6 +45,8 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     largest: int = LARGEST
     connections: set[LaneConnection] = msgspec.field(default_factory=set)
     closing: bool = False
+    _ready: list[tuple[LaneConnection, Answer]] = msgspec.field(default_factory=list)
+    """Answers that have not been sent yet."""
     _second: int = 0
     _fields: str = ""
     _sweeping: asyncio.TimerHandle | None = None
@@ -54,6 +56,21 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
         if self._sweeping is None:
             self._sweep_later()
         return LaneConnection(self, asyncio.get_running_loop())
+
+    def send_soon(self, connection: LaneConnection, answer: Answer) -> None:
+        """Send an answer together with all others of this turn of the loop.
+
+        Each is a system call, and the work for another request in between would evict its code from the CPU's caches,
+        and be evicted by it (docs/decisions/answers-of-a-turn-are-sent-together.md).
+        """
+        if not self._ready:
+            asyncio.get_running_loop().call_soon(self._send_ready)
+        self._ready.append((connection, answer))
+
+    def _send_ready(self) -> None:
+        ready, self._ready = self._ready, []
+        for connection, answer in ready:
+            connection.send(answer)
 
     def begin_to_close(self) -> None:
         """Close what is idle now, and every other connection after its answer."""
@@ -72,6 +89,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
         """Wait so many seconds for the answers that are being made, then cut off what is left."""
         if answers := self._answers():
             await asyncio.wait(answers, timeout=timeout)
+        self._send_ready()
         for connection in tuple(self.connections):
             connection.abort()
 
@@ -102,7 +120,7 @@ class LaneConnection(asyncio.Protocol):
     """Serves one connection, one request at a time."""
 
     __slots__ = (
-        *("_idle_since", "_lane", "_later", "_loop", "_reader", "_transport"),
+        *("_idle_since", "_is_busy", "_lane", "_later", "_loop", "_reader", "_transport"),
         *("_unread", "answering"),
     )
 
@@ -115,6 +133,8 @@ class LaneConnection(asyncio.Protocol):
         self._later = b""
         """Bytes that came before the answer was ready."""
         self._unread = False
+        self._is_busy = False
+        """Whether a request has come whose answer was not sent yet."""
         self.answering: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -135,7 +155,7 @@ class LaneConnection(asyncio.Protocol):
 
     @property
     def idle_since(self) -> float | None:
-        return self._idle_since if self.answering is None else None
+        return None if self._is_busy else self._idle_since
 
     @property
     def unsent_bytes(self) -> int:
@@ -143,7 +163,7 @@ class LaneConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Begin to answer, or hand the connection over to aiohttp; what comes too early waits."""
-        if self.answering is not None:
+        if self._is_busy:
             self._later += data
             if self._transport is not None:
                 self._transport.pause_reading()
@@ -152,9 +172,10 @@ class LaneConnection(asyncio.Protocol):
         if request is None or request.route is None:
             self._hand_over(data)
             return
+        self._is_busy = True
         answer = self._lane.answer(request, request.route)
         if type(answer) is Answer:  # `isinstance` takes longer where it is none
-            self._send(answer)
+            self._lane.send_soon(self, answer)
             return
         # A name that is given costs less than one that asyncio makes up.
         answering = self._answer(answer)
@@ -168,11 +189,11 @@ class LaneConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._unread = False
-        if self.answering is None:
+        if not self._is_busy:
             self._resume_reading()
 
     def close_unless_answering(self) -> None:
-        if self.answering is None and self._transport is not None:
+        if not self._is_busy and self._transport is not None:
             self._transport.close()
 
     def close_if_idle_since(self, moment: float) -> None:
@@ -190,21 +211,20 @@ class LaneConnection(asyncio.Protocol):
             self._transport.abort()
 
     async def _answer(self, answering: Awaitable[Answer]) -> None:
-        answer = await answering
-        self.answering = None
-        self._send(answer)
+        self._lane.send_soon(self, await answering)
 
-    def _send(self, answer: Answer) -> None:
+    def send(self, answer: Answer) -> None:
+        """Send the answer to the request that has come last."""
+        self._is_busy, self.answering = False, None
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
         try:
-            written = self._serialize(answer)
+            transport.write(self._serialize(answer))
         except Exception:
             log.exception("an answer could not be written")
             self.abort()
             return
-        transport = self._transport
-        if transport is None or transport.is_closing():
-            return
-        transport.write(written)
         if "Connection" in answer.headers or self._lane.closing:
             transport.close()
             return

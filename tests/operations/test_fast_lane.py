@@ -189,6 +189,82 @@ async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
     lane.begin_to_close()
 
 
+class _Transport(asyncio.Transport):
+    """Notes what a connection does with it."""
+
+    def __init__(self, happened: list[str]) -> None:
+        super().__init__()
+        self._happened = happened
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        self._happened.append(bytes(data).decode().rpartition("\r\n")[2])
+
+    def close(self) -> None:
+        self._happened.append("closed")
+
+    def abort(self) -> None:
+        self._happened.append("cut off")
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def _at_once(happened: list[str], headers: dict[str, str] | None = None) -> Lane:
+    """A lane whose answers wait for nothing."""
+
+    def answer(*_: object) -> Answer:
+        happened.append("made")
+        return Answer(Fields({}), b"sent", headers=headers or {})
+
+    return Lane(
+        served=DirectRoutes([Direct("GET", "/", _never)]),
+        answer=answer,
+        always="",
+        otherwise=asyncio.Protocol,
+        idle_seconds=60,
+        accepted=_connections(),
+    )
+
+
+def _ask(lane: Lane, happened: list[str]) -> None:
+    """Ask on a connection of its own."""
+    connection = lane.connection()
+    connection.connection_made(_Transport(happened))
+    connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+
+async def test_answers_of_a_turn_are_sent_together() -> None:
+    happened: list[str] = []
+    lane = _at_once(happened)
+    _ask(lane, happened)
+    _ask(lane, happened)
+    assert happened == ["made", "made"]
+    await asyncio.sleep(0)
+    assert happened == ["made", "made", "sent", "sent"]
+    lane.begin_to_close()
+
+
+async def test_an_answer_that_cannot_be_sent_ends_its_connection_alone() -> None:
+    happened: list[str] = []
+    broken, lane = _at_once(happened, {"X": "a\r\nb"}), _at_once(happened)
+    lane.answer, well = broken.answer, lane.answer
+    _ask(lane, happened)
+    lane.answer = well
+    _ask(lane, happened)
+    await asyncio.sleep(0)
+    assert happened == ["made", "made", "cut off", "sent"]
+    lane.begin_to_close()
+
+
+async def test_an_answer_that_is_ready_when_the_server_ends_is_sent() -> None:
+    happened: list[str] = []
+    lane = _at_once(happened)
+    _ask(lane, happened)
+    lane.begin_to_close()
+    await lane.close(timeout=1)
+    assert happened[:3] == ["made", "sent", "closed"]
+
+
 def _connections() -> Connections:
     return Connections(ConnectionMetrics(CollectorRegistry()), files_reserved=0)
 
