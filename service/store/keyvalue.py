@@ -200,14 +200,11 @@ class KeyValue:
 
 
 def _decode(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> tuple[Any, ...]:
+    both = zip(reads, values, strict=True)
     try:
-        return tuple(map(_decode_one, reads, values))
+        return tuple([None if value is None else read.decode(value) for read, value in both])
     except ValueError as error:
         raise _log_unreadable(reads, values) from error
-
-
-def _decode_one(read: Read[T], value: bytes | None) -> T | None:
-    return None if value is None else read.decode(value)
 
 
 def _log_unreadable(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> StoreUnavailable:

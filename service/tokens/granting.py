@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast, final
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -170,23 +170,16 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     always_jwt: bool = False
     refusal: type[OAuthError] = InvalidGrant
     """The error if the source ends meanwhile."""
-    _authorization: Authorization | None = None
+    authorization: Authorization = cast("Authorization", None)
+    """Derived: the source's user and sign-in, for this client."""
 
-    @property
-    def authorization(self) -> Authorization:
-        """The source's user and sign-in, for this client; raises InvalidGrant for a token without a user."""
-        made = self._authorization
-        if made is None:  # each request asks for it five times
-            made = self._make_authorization()
-            force_setattr(self, "_authorization", made)
-        return made
-
-    def _make_authorization(self) -> Authorization:
+    def __post_init__(self) -> None:
+        """Raise InvalidGrant for a token without a user."""
         origin = self.source.authorization
         if origin is None or origin.subject is None:
             raise InvalidGrant("the token is not one of a user")
         scope = self.request.scope
-        return Authorization(
+        authorization = Authorization(
             id=self.source.selector,
             client_id=self.request.client.client_id,
             scope=scope - {OFFLINE_ACCESS} if OFFLINE_ACCESS in scope else scope,
@@ -201,6 +194,7 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             cnf=self.request.cnf,
             created_at=self.request.now,
         )
+        force_setattr(self, "authorization", authorization)
 
 
 class SignedClaims(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -47,20 +47,16 @@ class Link(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._reader = hiredis.Reader(replyError=ResponseError)
+        self._reader = hiredis.Reader(replyError=self._make_error)
         self._waiting: deque[_Question] = deque()
         self._outgoing: list[bytes] = []
         self._paused = False
         self._watching = False
-        self._outdated = False
         self._transport: asyncio.Transport | None = None
+        self.is_open = False
+        """Whether commands can be sent, and reach the master."""
         self.heard_at = self._opened_at = monotonic()
         """When Redis last sent anything; at first, when the connection was opened."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether commands can be sent, and reach the master."""
-        return self._transport is not None and not self._outdated
 
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
         """Return the future replies; the commands are written with all others of this turn of the loop."""
@@ -81,7 +77,7 @@ class Link(asyncio.Protocol):
         return question.answered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
+        self._transport, self.is_open = cast("asyncio.Transport", transport), True
 
     def begin(self) -> None:
         """Start the work that needs an authenticated connection; on this one, nothing."""
@@ -100,9 +96,12 @@ class Link(asyncio.Protocol):
                 replies.append(reply)
                 if len(replies) == question.asked:
                     self._waiting.popleft()
-                    self._answer(question)
+                    if not question.answered.done():
+                        question.answered.set_result(replies)
         except hiredis.HiredisError as error:
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
+        if not self.is_open and not self._waiting:
+            self.abort(ConnectionLost("Redis has become a replica"))
 
     def handle_push(self, push: list[Any]) -> None:
         """Take what Redis says without being asked (RESP3); nothing on this connection."""
@@ -121,7 +120,7 @@ class Link(asyncio.Protocol):
         """Close the connection and fail all questions that wait."""
         if self._transport is not None:
             self._transport.abort()
-            self._transport = None
+            self._transport, self.is_open = None, False
         waiting, self._waiting = self._waiting, deque()
         for question in waiting:
             if not question.answered.done():
@@ -133,15 +132,11 @@ class Link(asyncio.Protocol):
         outgoing, self._outgoing = self._outgoing, []
         self._transport.write(b"".join(outgoing))
 
-    def _answer(self, question: _Question) -> None:
-        if not question.answered.done():
-            question.answered.set_result(question.replies)
-        if ResponseError in map(type, question.replies):
-            for reply in question.replies:
-                if isinstance(reply, ResponseError) and str(reply).startswith(_NO_MASTER):
-                    self._outdated = self.heard_at - self._opened_at > SETTLING
-        if self._outdated and not self._waiting:
-            self.abort(ConnectionLost("Redis has become a replica"))
+    def _make_error(self, text: str) -> ResponseError:
+        """Return an error reply; replies are not searched for the few that matter here."""
+        if text.startswith(_NO_MASTER) and self.heard_at - self._opened_at > SETTLING:
+            self.is_open = False
+        return ResponseError(text)
 
     def _watch(self, looked_at: float) -> None:
         """Fail questions that had waited too long at the last look; abort a connection that is silent.
