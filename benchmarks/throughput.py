@@ -17,7 +17,7 @@ from benchmarks.table import Table
 from benchmarks.turns import measure
 from benchmarks.works import WORKS, Work
 
-PER_SECOND = {SERVICE: 12_000, PEER: 6_000}
+PER_SECOND = {SERVICE: 20_000, PEER: 6_000}
 """More than can be served of what each request uses up."""
 
 
