@@ -26,6 +26,13 @@ def table(effort: Effort) -> Table:
     works = [work for work in WORKS if not effort.only or effort.only in work.name]
     asked = asyncio.run(round_trips.count(works))
     result = Table(works=works, rounds=effort.rounds, asked=asked)
+    for _ in range(effort.rounds):
+        _measure_round(result, effort)
+    return result
+
+
+def _measure_round(result: Table, effort: Effort) -> None:
+    """Measure each work once, by new processes: where one has its memory makes some percent, as long as it runs."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         starting = Servers(stack)
@@ -33,19 +40,17 @@ def table(effort: Effort) -> Table:
         servers = {SERVICE: starting.service(redis_url), FLOOR: starting.floor(redis_url)}
         if effort.peers:
             servers[PEER] = starting.peer(redis_url)
-        for _ in range(effort.rounds):
-            for work in works:
-                for name, requests in _asked(work, redis_url, folder, servers, effort).items():
-                    one = measure(
-                        servers[name],
-                        requests,
-                        connections=effort.connections,
-                        seconds=effort.seconds,
-                    )
-                    result.add(work, name, one)
+        for work in result.works:
+            for name, requests in _asked(work, redis_url, folder, servers, effort).items():
+                one = measure(
+                    servers[name],
+                    requests,
+                    connections=effort.connections,
+                    seconds=effort.seconds,
+                )
+                result.add(work, name, one)
         for name, server in servers.items():
             result.mib[name] = server.running.memory / 2**20
-    return result
 
 
 def _asked(
