@@ -52,11 +52,15 @@ class Link(asyncio.Protocol):
         self._outgoing: list[bytes] = []
         self._paused = False
         self._watching = False
+        self._outdated = False
         self._transport: asyncio.Transport | None = None
-        self.is_open = False
-        """Whether commands can be sent, and reach the master."""
         self.heard_at = self._opened_at = monotonic()
         """When Redis last sent anything; at first, when the connection was opened."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether commands can be sent, and reach the master."""
+        return self._transport is not None and not self._outdated
 
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
         """Return the future replies; the commands are written with all others of this turn of the loop."""
@@ -77,7 +81,7 @@ class Link(asyncio.Protocol):
         return question.answered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport, self.is_open = cast("asyncio.Transport", transport), True
+        self._transport = cast("asyncio.Transport", transport)
 
     def begin(self) -> None:
         """Start the work that needs an authenticated connection; on this one, nothing."""
@@ -100,7 +104,7 @@ class Link(asyncio.Protocol):
                         question.answered.set_result(replies)
         except hiredis.HiredisError as error:
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
-        if not self.is_open and not self._waiting:
+        if self._outdated and not self._waiting:
             self.abort(ConnectionLost("Redis has become a replica"))
 
     def handle_push(self, push: list[Any]) -> None:
@@ -120,7 +124,7 @@ class Link(asyncio.Protocol):
         """Close the connection and fail all questions that wait."""
         if self._transport is not None:
             self._transport.abort()
-            self._transport, self.is_open = None, False
+            self._transport = None
         waiting, self._waiting = self._waiting, deque()
         for question in waiting:
             if not question.answered.done():
@@ -134,8 +138,8 @@ class Link(asyncio.Protocol):
 
     def _make_error(self, text: str) -> ResponseError:
         """Return an error reply; replies are not searched for the few that matter here."""
-        if text.startswith(_NO_MASTER) and self.heard_at - self._opened_at > SETTLING:
-            self.is_open = False
+        if text.startswith(_NO_MASTER):
+            self._outdated = self.heard_at - self._opened_at > SETTLING
         return ResponseError(text)
 
     def _watch(self, looked_at: float) -> None:
