@@ -22,8 +22,11 @@ from tests.driving.program import eventually
 SECONDS = 120
 """How long one may take to start or to end."""
 
-PORTS = range(10_000, 22_000)
-"""Below those that connections get, with room for a Cluster's second port, 10,000 higher."""
+PORTS = range(10_000, 20_000)
+"""Below those that connections get, and below the second ports of a Cluster, each 10,000 higher than the first."""
+
+READY = ("Ready to accept connections", "Sentinel ID is")
+"""What a server logs once it has all its ports."""
 
 USER, PASSWORD = "service", "a redis password"
 """The ACL user of `tls_redis`."""
@@ -119,13 +122,13 @@ class TcpRedis:
         """Start it (again), and wait until it answers; False where somebody else has the port."""
         self.port = self.port or random.choice(PORTS)  # noqa: S311 - no secret
         log = self.folder / "redis.log"
-        said = log.stat().st_size if log.exists() else 0
+        said = len(log.read_text()) if log.exists() else 0
         kind = [str(self.sentinel), "--sentinel"] if self.sentinel else ["--save", ""]
         where = ["--dir", str(self.folder), "--logfile", str(log)]
         command = ["redis-server", *kind, *self._listening(), *where, *self.flags]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         try:
-            eventually(lambda: self.process.poll() is not None or self._answers())
+            eventually(lambda: self.process.poll() is not None or self._answers(log, said))
         except BaseException:
             self.process.kill()  # nobody else would end one that never answers
             raise
@@ -167,8 +170,14 @@ class TcpRedis:
         among = ["--tls-replication", "yes", "--tls-cluster", "yes"]
         return [*ports, *files, *among, "--tls-auth-clients", "no"]
 
-    def _answers(self) -> bool:
-        """Whether it is this process that answers, and not another on the same port."""
+    def _answers(self, log: Path, said: int) -> bool:
+        """Whether it is this process that answers, and not another on the same port.
+
+        Nobody connects before it is ready: one that ends for want of a port would reset the connection, which `ssl` then
+        leaves open.
+        """
+        if not log.exists() or not any(ready in log.read_text()[said:] for ready in READY):
+            return False
         try:
             self.tell("PING")  # refused while it reads its data
             return f"process_id:{self.process.pid}\r".encode() in self.tell("INFO", "server")
