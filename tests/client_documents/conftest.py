@@ -113,7 +113,7 @@ def config(config: dict[str, Any], certificate: Path, site: Site) -> dict[str, A
     config["outgoing"] = {
         "allowed_networks": ["127.0.0.0/8"],
         "ca_file": str(certificate),
-        "timeout": "1s",
+        "timeout": "30s",
     }
     config["client_id_metadata"] = {
         "enabled": True,

@@ -23,15 +23,15 @@ class Slow:
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant, after a while."""
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1.5)
         return request.granted_to("818727")
 
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """The handler, in front of a store that has less than half a second for a request."""
+    """The handler, in front of a store that has less time for a request."""
     config["extension_grants"].append({"handler": f"{__name__}:Slow"})
-    config["store"] = {"timeout": "200ms"}
+    config["store"] = {"timeout": "1s"}
     client_in(config, "gateway")["allowed_grant_types"] = [Slow.grant_type]
     return config
 
