@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from base64 import b64encode
 from contextlib import suppress
 from urllib.parse import quote_plus, urlencode
@@ -18,6 +19,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import parse_code_challenge, s256
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import format_scope, parse_scope
+from service.protocol.sha256 import sha256
 
 SCOPE_CHARACTERS = st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters='"\\')
 SCOPES = st.frozensets(st.text(SCOPE_CHARACTERS, min_size=1, max_size=8), min_size=1, max_size=6)
@@ -156,3 +158,8 @@ def test_the_first_half_of_a_hash_is_found_without_decoding_it(content: bytes) -
 @given(st.binary(max_size=64))
 def test_bytes_survive_base64url(content: bytes) -> None:
     assert decode_base64url(base64url(content)) == content
+
+
+@given(st.binary(max_size=300))
+def test_a_hash_is_the_one_that_openssl_makes(content: bytes) -> None:
+    assert sha256(content).digest() == hashlib.sha256(content).digest()
