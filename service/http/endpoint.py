@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol, final, runtime_checkable
 
 import msgspec
-import orjson
 from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 
@@ -44,7 +43,7 @@ class Fields:
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self.headers = headers
-        self.wire = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        self.wire = "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode()
 
 
 @final
@@ -69,6 +68,7 @@ NOSNIFF = "X-Content-Type-Options"
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache", NOSNIFF: "nosniff"}
 """For tokens, codes, and errors about them (RFC 6749 §5.1)."""
 
+_encode = msgspec.json.Encoder().encode
 _JSON = Fields({"Content-Type": "application/json", **NO_STORE})
 _EMPTY = Fields(NO_STORE)
 
@@ -76,7 +76,7 @@ _EMPTY = Fields(NO_STORE)
 def json_answer(
     content: Mapping[str, object], *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Answer:
-    return Answer(_JSON, orjson.dumps(content), status, headers or {})
+    return Answer(_JSON, _encode(content), status, headers or {})
 
 
 def empty_answer(status: int = 200) -> Answer:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from time import monotonic
 from typing import Any, NewType, cast
 
+import msgspec
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
@@ -44,6 +45,8 @@ _OPERATIONS: Mapping[str, frozenset[str]] = {
 
 _SIGNATURES = frozenset({"sign", "verify"})
 _DOTS = 2
+
+_encode = msgspec.json.Encoder().encode
 
 
 class JwtRefused(Exception):
@@ -125,7 +128,7 @@ class Key:
 
     def sign_at_once(self, claims: Mapping[str, object], *, typ: str) -> str:
         """Return a JWT of these claims, in this thread."""
-        signed = f"{_header(self.alg, self.kid, typ)}.{base64url(orjson.dumps(claims))}"
+        signed = f"{_header(self.alg, self.kid, typ)}.{base64url(_encode(claims))}"
         return f"{signed}.{base64url(self.sign_bytes(signed.encode()))}"
 
     def sign_bytes(self, content: bytes) -> bytes:

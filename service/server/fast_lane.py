@@ -25,7 +25,7 @@ from service.server.whole_requests import LARGEST, WholeRequestReader
 log = structlog.stdlib.get_logger(__name__)
 
 _STATUS_LINES = {
-    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
 
 
@@ -36,7 +36,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     """All that is served here."""
     answer: Callable[[WholeRequest, Direct], Answer | Awaitable[Answer]]
     """Answers at once what waits for nothing."""
-    always: str
+    always: bytes
     """The header fields of every answer but the date, as they go over the wire."""
     otherwise: Callable[[], asyncio.Protocol]
     """Makes aiohttp's protocol for all else."""
@@ -48,7 +48,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     _ready: list[tuple[LaneConnection, Answer]] = msgspec.field(default_factory=list)
     """Answers that have not been sent yet."""
     _second: int = 0
-    _fields: str = ""
+    _fields: bytes = b""
     _sweeping: asyncio.TimerHandle | None = None
 
     def connection(self) -> LaneConnection:
@@ -96,12 +96,12 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
     def _answers(self) -> list[asyncio.Task[None]]:
         return [each.answering for each in self.connections if each.answering]
 
-    def fields(self) -> str:
+    def fields(self) -> bytes:
         """Return the header fields of every answer with the date, made once a second (RFC 9110 §6.6.1)."""
         now = clock()
         if now != self._second:
             self._second = now
-            self._fields = f"{self.always}Date: {format_date_time(now)}\r\n"
+            self._fields = self.always + f"Date: {format_date_time(now)}\r\n".encode()
         return self._fields
 
     def _sweep_later(self) -> None:
@@ -242,16 +242,13 @@ class LaneConnection(asyncio.Protocol):
 
     def _serialize(self, answer: Answer) -> bytes:
         """Return the answer as it goes over the wire (RFC 9112 §4)."""
-        own = ""
+        own = b""
         for name, value in answer.headers.items():
             if "\n" in value or "\r" in value:
                 raise ValueError("a header field holds a line break")
-            own += f"{name}: {value}\r\n"
-        head = (
-            f"{_STATUS_LINES[answer.status]}{answer.fields.wire}{self._lane.fields()}{own}"
-            f"Content-Length: {len(answer.body)}\r\n\r\n"
-        )
-        return head.encode() + answer.body
+            own += f"{name}: {value}\r\n".encode()
+        head = _STATUS_LINES[answer.status], answer.fields.wire, self._lane.fields(), own
+        return b"%b%b%b%bContent-Length: %d\r\n\r\n%b" % (*head, len(answer.body), answer.body)
 
     def _hand_over(self, data: bytes) -> None:
         """Make it aiohttp's connection, as if it had been from the beginning."""

@@ -140,7 +140,7 @@ async def test_a_connection_that_stays_silent_is_closed() -> None:
     lane = Lane(
         served=DirectRoutes(()),
         answer=_never,
-        always="",
+        always=b"",
         otherwise=asyncio.Protocol,
         idle_seconds=0.05,
         accepted=_connections(),
@@ -168,7 +168,7 @@ async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
     lane = Lane(
         served=DirectRoutes([Direct("GET", "/", large)]),
         answer=large,
-        always="",
+        always=b"",
         otherwise=otherwise,
         idle_seconds=60,
         accepted=_connections(),
@@ -220,7 +220,7 @@ def _at_once(happened: list[str], *headers: dict[str, str]) -> Lane:
     return Lane(
         served=DirectRoutes([Direct("GET", "/", _never)]),
         answer=answer,
-        always="",
+        always=b"",
         otherwise=asyncio.Protocol,
         idle_seconds=60,
         accepted=_connections(),
