@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar, overload
 
@@ -65,32 +66,35 @@ class KeyValue:
         return self._line.circuit_open or self._durable.circuit_open
 
     @overload
-    async def read(self, a: Read[A], b: Read[B], /) -> tuple[A | None, B | None]: ...
+    def read(self, a: Read[A], b: Read[B], /) -> Awaitable[tuple[A | None, B | None]]: ...
     @overload
-    async def read(
+    def read(
         self, a: Read[A], b: Read[B], c: Read[C], /
-    ) -> tuple[A | None, B | None, C | None]: ...
+    ) -> Awaitable[tuple[A | None, B | None, C | None]]: ...
     @overload
-    async def read(self, *reads: Read[T]) -> tuple[T | None, ...]: ...
-    async def read(self, *reads: Read[Any]) -> tuple[Any, ...]:
+    def read(self, *reads: Read[T]) -> Awaitable[tuple[T | None, ...]]: ...
+    def read(self, *reads: Read[Any]) -> Awaitable[tuple[Any, ...]]:
         """Return the decoded values of all these keys, None for each that is not there."""
-        if not reads:
-            return ()
-        values = await self._ask(self._line, [("GET", read.key) for read in reads])
-        return _decode(reads, values)
+        commands = [("GET", read.key) for read in reads]
+        return self._ask(self._line, commands, partial(_decode, reads))
 
-    async def read_tracked(
+    def read_tracked(
         self, a: Read[A], b: Read[B], /
-    ) -> tuple[A | None, B | None, tuple[Kept, ...]]:
+    ) -> Awaitable[tuple[A | None, B | None, tuple[Kept, ...]]]:
         """Return what `read` returns; if it was kept in this process, also the entries that tell whether it is still right."""
-        tracking, line = self.tracking, self._engine.tracked
-        if tracking is None or line.circuit_open:
-            values = await self._ask(self._line, [("GET", a.key), ("GET", b.key)])
-            return *_decode((a, b), values), ()
+        tracking = self.tracking
+        if tracking is None or self._engine.tracked.circuit_open:
+            commands = ("GET", a.key), ("GET", b.key)
+            return self._ask(self._line, commands, lambda values: (*_decode((a, b), values), ()))
+        return self._read_tracked(tracking, a, b)
+
+    async def _read_tracked(
+        self, tracking: Tracking, a: Read[A], b: Read[B]
+    ) -> tuple[A | None, B | None, tuple[Kept, ...]]:
         places = tracking.reserve(a.key), tracking.reserve(b.key)
         if places[0].is_known and places[1].is_known and tracking.is_fresh:
             return *_decode((a, b), (places[0].value, places[1].value)), places
-        values = await self._ask(line, [("GET", a.key), ("GET", b.key)])
+        values = await self._ask(self._engine.tracked, [("GET", a.key), ("GET", b.key)])
         decoded = _decode((a, b), values)
         for place, value in zip(places, values, strict=True):
             place.value = value
@@ -103,18 +107,16 @@ class KeyValue:
         answer, *values = await self._ask(self._line, [command, ("GET", a.key), ("GET", b.key)])
         return answer, _decode((a, b), values)
 
-    async def write(self, *writes: Command, durable: bool = False) -> list[Any]:
+    def write(self, *writes: Command, durable: bool = False) -> Awaitable[list[Any]]:
         """Run all commands in this order; return one answer for each, as its verb says.
 
         A durable write is answered when as many replicas have it as `store.wait_for_replicas` says:
         for what must not be undone by a failover, such as the use of a code.
         """
-        if not writes:
-            return []
-        answers = await self._ask(self._durable if durable else self._line, writes)
-        if self.tracking is not None:  # Redis tells of it, too, but perhaps a little later
-            self.tracking.forget(filter(None, map(verbs.key_of, writes)))
-        return answers
+        line = self._durable if durable else self._line
+        if self.tracking is None:
+            return self._ask(line, writes)
+        return self._ask(line, writes, partial(_forget, self.tracking, writes))
 
     async def read_members(self, question: Command) -> tuple[str, ...]:
         """Return the members of an index or queue that a command asks for."""
@@ -166,8 +168,18 @@ class KeyValue:
         """Close the connections."""
         self._engine.close()
 
-    async def _ask(self, line: Line, commands: Sequence[Command]) -> list[Any]:
-        """Return all replies, or raise StoreUnavailable; a context manager would cost more than all of this."""
+    async def _ask(
+        self,
+        line: Line,
+        commands: Sequence[Command],
+        convert: Callable[[list[Any]], Any] | None = None,
+    ) -> Any:
+        """Return all replies, converted, or raise StoreUnavailable; a context manager would cost more than all of this.
+
+        To convert them here costs less than in a coroutine around this one.
+        """
+        if not commands:
+            return [] if convert is None else convert([])
         request, seconds = current_request.get(), self._timeout
         if request is not None and request.store_seconds < seconds:
             seconds = request.store_seconds
@@ -190,13 +202,19 @@ class KeyValue:
             if trouble != NotAsked.__name__:
                 self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
-        return answers
+        return answers if convert is None else convert(answers)
 
     def _unavailable(self) -> StoreUnavailable:
         self.failures += 1
         if self._away_since is None:
             self._away_since = monotonic()
         return StoreUnavailable("the store cannot be reached")
+
+
+def _forget(tracking: Tracking, writes: Sequence[Command], answers: list[Any]) -> list[Any]:
+    """Forget what was kept of what is written: Redis tells of it, too, but perhaps a little later."""
+    tracking.forget(filter(None, map(verbs.key_of, writes)))
+    return answers
 
 
 def _decode(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> tuple[Any, ...]:

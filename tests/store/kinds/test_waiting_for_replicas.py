@@ -98,7 +98,7 @@ async def test_only_durable_writes_wait_for_replicas(
 ) -> None:
     assert await kv.read(Read("ts:{x}:k", int)) == (0,)
     with frozen(store):
-        durable = asyncio.create_task(kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True))
+        durable = asyncio.ensure_future(kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True))
         while await kv.read(Read("ts:{x}:k", int)) != (1,):  # noqa: ASYNC110 - it is no event
             await asyncio.sleep(0.01)
         assert not durable.done()
