@@ -17,6 +17,7 @@ from service.http.parameters import form_params
 from service.identity import received_id_jag
 from service.identity.users import Subjects
 from service.keys.algorithms import SIGNING_ALGORITHMS
+from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
@@ -92,30 +93,43 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         try:
             credentials = self.credentials.read(request, params)
             client = await self.client_auth.authenticate(credentials)
-            response = await self._handle_grant(request, credentials, client)
+            if self.rate_limit.per_minute is not None:
+                await self.rate_limit.count(client.client_id)
+            grant = self._find_grant(params.require("grant_type"), client)
+            cnf = await self.proofs.confirm(request, client, credentials)
+            asked = self._read_request(request, credentials, client, grant, cnf)
+            result = await grant.handle(asked)
+            if isinstance(result, OAuthError):
+                self.client_auth.add_challenge(result, credentials.authorization)
+                raise result
+            permissions = self.registry.current.permissions_of(client)
+            user_claims = await self.subjects.find_permitted_claims(
+                result.authorization, permissions
+            )
+            response = await self.issuer.issue(asked, result, user_claims=user_claims)
         except OAuthError as error:
             self._emit_refusal(params, client, error)
             error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
             raise
         return json_answer(response, headers=self.proofs.nonce_for(request, client))
 
-    async def _handle_grant(
-        self, request: Message, credentials: RequestCredentials, client: Client
-    ) -> Mapping[str, object]:
-        params = credentials.params
-        if self.rate_limit.per_minute is not None:
-            await self.rate_limit.count(client.client_id)
-        grant_type = params.require("grant_type")
-        grant = self._find_grant(grant_type, client)
-        cnf = await self.proofs.confirm(request, client, credentials)
-        registry = self.registry.current
+    def _read_request(
+        self,
+        request: Message,
+        credentials: RequestCredentials,
+        client: Client,
+        grant: Grant,
+        cnf: Confirmation | None,
+    ) -> TokenRequest:
+        """Return the request with scope, resources and details as far as they are judged before the grant."""
+        params, registry = credentials.params, self.registry.current
         details = requested_details(params, client, registry)
         if details and not grant.takes_authorization_details:
             raise InvalidAuthorizationDetails("this grant_type takes no authorization_details")
         scope = requested_scope(params, client, registry, grant.scope_rule, details)
-        token_request = TokenRequest(
+        return TokenRequest(
             client=client,
-            grant_type=grant_type,
+            grant_type=params.require("grant_type"),
             params=params,
             scope=scope,
             resources=requested_resources(params, registry, grant.scope_rule, scope, details),
@@ -124,13 +138,6 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             cnf=cnf,
             find_address=partial(self.credentials.client_address.find, request),
         )
-        result = await grant.handle(token_request)
-        if isinstance(result, OAuthError):
-            self.client_auth.add_challenge(result, credentials.authorization)
-            raise result
-        permissions = registry.permissions_of(client)
-        user_claims = await self.subjects.find_permitted_claims(result.authorization, permissions)
-        return await self.issuer.issue(token_request, result, user_claims=user_claims)
 
     def _find_grant(self, grant_type: str, client: Client) -> Grant:
         grant = self.grants.find(grant_type)

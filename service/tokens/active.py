@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from typing import cast
 
@@ -16,6 +16,7 @@ from service.model.authorization import (
     Authorization,
     Confirmation,
     RefreshToken,
+    Source,
     Spent,
     read_confirmation,
 )
@@ -27,6 +28,7 @@ from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope
 from service.store.stores import Stores
 from service.store.tracking import Kept
+from service.store.verbs import Read
 from service.tokens.authorization_details import permitted_details
 from service.tokens.liveness import is_source_active
 from service.tokens.permitted import (
@@ -49,6 +51,9 @@ _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "jti": str,
     "sub": str,
 }
+_Record = Mapping[str, object] | bool
+"""The claims of a reference token, or that a JWT is revoked."""
+
 _SELECTOR_LENGTH = 16
 _BOUND_JTI_LENGTH = 38
 
@@ -113,8 +118,11 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def check(self, token: str) -> ActiveToken:
         """Return the access token; raise Inactive with the first check that it fails."""
-        found = await self._find_unrevoked(token)
+        presented = self._read(token)
+        found = _make_token(presented, *await self._find_records(presented))
         client_id, authorization = str(found.claims["client_id"]), found.authorization
+        if authorization is not None and authorization.source is not None:
+            await self._check_source(authorization.source)
         try:
             own = await find_permissions(self.clients, self.users, client_id, authorization)
             if authorization is None or (
@@ -138,7 +146,11 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """Return the access token, also of a disabled client or user: it may be enabled again."""
         with suppress(Inactive):
-            return await self._find_unrevoked(token)
+            presented = self._read(token)
+            found = _make_token(presented, *await self._find_records(presented))
+            if found.authorization is not None and found.authorization.source is not None:
+                await self._check_source(found.authorization.source)
+            return found
         return None
 
     async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
@@ -154,7 +166,8 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         record, authorization = await self._read_refresh_token(handle)
         if authorization is None:
             raise Inactive("its authorization has ended")
-        await self._check_source(authorization)
+        if authorization.source is not None:
+            await self._check_source(authorization.source)
         if record is None and not is_of_family(handle, authorization):
             raise Inactive("its record is gone: it expired, or never was")
         if record is None or isinstance(record, Spent):
@@ -185,44 +198,13 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
             self.stores.authorizations.read(handle.selector),
         )
 
-    async def _find_unrevoked(self, token: str) -> ActiveToken:
+    def _read(self, token: str) -> _Presented:
+        """Return what a token shows by itself; raise Inactive if it is none, or a JWT that has expired or was not made here."""
         handle = parse_handle(token, "access_token")
         if handle is not None:
-            found, authorization, kept = await self.stores.kv.read_tracked(
-                self.stores.access_tokens.read(handle.selector, handle.digest),
-                self.stores.authorizations.read(handle.selector),
-            )
-            claims = _check_record(found, is_kept=bool(kept))
-        elif looks_like_jwt(token):
-            claims, authorization, kept = await self._read_jwt(token)
-        else:
+            return _Presented(handle.selector, handle.digest, None)
+        if not looks_like_jwt(token):
             raise Inactive("it is not an access token of this service")
-        if is_bound(str(claims["jti"])) and authorization is None:
-            raise Inactive("its authorization has ended")
-        if authorization is not None and authorization.source is not None:
-            await self._check_source(authorization)
-        try:
-            cnf = read_confirmation(claims["cnf"]) if "cnf" in claims else None
-        except ValueError as error:
-            raise Inactive("it is bound to a key in a way that is not known here") from error
-        return ActiveToken(
-            claims=claims,
-            name=str(claims["jti"]) if handle is None else handle.digest,
-            selector=selector_of(str(claims["jti"])) if handle is None else handle.selector,
-            authorization=authorization,
-            scope=split_scope(str(claims.get("scope", ""))),
-            cnf=cnf,
-            kept=kept,
-        )
-
-    async def _check_source(self, authorization: Authorization) -> None:
-        source = authorization.source
-        if source is not None and not await is_source_active(self.stores, source):
-            raise Inactive("the token that it was exchanged for has ended")
-
-    async def _read_jwt(
-        self, token: str
-    ) -> tuple[VerifiedClaims, Authorization | None, tuple[Kept, ...]]:
         try:
             claims = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES)
             require_claims(claims, _CLAIM_TYPES)
@@ -233,22 +215,71 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         if cast("int", claims["exp"]) <= clock():
             raise Inactive("it has expired")
         jti = str(claims["jti"])
-        revoked, authorization, kept = await self.stores.kv.read_tracked(
-            self.stores.revoked.read(selector_of(jti), jti),
-            self.stores.authorizations.read(selector_of(jti)),
+        return _Presented(selector_of(jti), jti, claims)
+
+    def _find_records(
+        self, presented: _Presented
+    ) -> Awaitable[tuple[_Record | None, Authorization | None, tuple[Kept, ...]]]:
+        """Read the record of a reference token, or the revocation of a JWT, and the authorization."""
+        stores, selector, name = self.stores, presented.selector, presented.name
+        own: Read[_Record] = (
+            stores.access_tokens.read(selector, name)
+            if presented.claims is None
+            else stores.revoked.read(selector, name)
         )
-        if revoked is not None:
-            raise Inactive("it was revoked")
-        return claims, authorization, kept
+        return stores.kv.read_tracked(own, stores.authorizations.read(selector))
+
+    async def _check_source(self, source: Source) -> None:
+        if not await is_source_active(self.stores, source):
+            raise Inactive("the token that it was exchanged for has ended")
 
 
-def _check_record(record: Mapping[str, object] | None, *, is_kept: bool) -> VerifiedClaims:
+class _Presented(msgspec.Struct, frozen=True, gc=False):
+    """An access token as far as it shows by itself whether it is active."""
+
+    selector: str
+    name: str
+    claims: VerifiedClaims | None
+    """Those of a JWT; a reference token has them in its record."""
+
+
+def _make_token(
+    presented: _Presented,
+    record: _Record | None,
+    authorization: Authorization | None,
+    kept: tuple[Kept, ...],
+) -> ActiveToken:
+    """Return the token; raise Inactive if its own record, or its authorization, says that it has ended."""
+    claims = presented.claims
+    if claims is None:
+        claims = _check_record(record, is_kept=bool(kept))
+    elif record is not None:
+        raise Inactive("it was revoked")
+    if is_bound(str(claims["jti"])) and authorization is None:
+        raise Inactive("its authorization has ended")
+    try:
+        cnf = read_confirmation(claims["cnf"]) if "cnf" in claims else None
+    except ValueError as error:
+        raise Inactive("it is bound to a key in a way that is not known here") from error
+    return ActiveToken(
+        claims=claims,
+        name=presented.name,
+        selector=presented.selector,
+        authorization=authorization,
+        scope=split_scope(str(claims.get("scope", ""))),
+        cnf=cnf,
+        kept=kept,
+    )
+
+
+def _check_record(record: _Record | None, *, is_kept: bool) -> VerifiedClaims:
     """Return the claims of a reference token; raise Inactive if they are gone, or have expired in this process."""
     if record is None:
         raise Inactive("its record is gone: it expired, was revoked, or never was")
-    if is_kept and cast("int", record["exp"]) <= clock():  # Redis may tell a little later
+    claims = VerifiedClaims(cast("Mapping[str, object]", record))
+    if is_kept and cast("int", claims["exp"]) <= clock():  # Redis may tell a little later
         raise Inactive("it has expired")
-    return VerifiedClaims(record)
+    return claims
 
 
 def _cut_details(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 
 import msgspec
 
@@ -146,7 +146,11 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             refresh = self._begin_family(authorization, client, access, user_claims)
             await self._store(authorization, access, refresh)
         else:
-            await self._store_derived_token(derived, access)
+            *_, count = await self.revocation.stores.kv.write(*self._derive(derived.source, access))
+            if count < 1:
+                raise derived.refusal("the token has been revoked")
+            if count > self.revocation.stores.delegated.limit:
+                await self._make_room_below(derived.source, access, count)
         response = self._respond(request, authorization, access, refresh=refresh)
         if not members:
             return response
@@ -215,19 +219,16 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             raise await self.revocation.end_replayed(authorization, single_use.replay)
         return self._respond(request, authorization, access, refresh=refresh, id_token=id_token)
 
-    async def _store_derived_token(self, grant: DerivedGrant, access: MintedToken) -> None:
-        """Write a token, and where a revocation of its source finds it.
+    def _derive(self, source: DerivationSource, access: MintedToken) -> Sequence[Command]:
+        """Return what writes a token, and where a revocation of its source finds it.
 
-        Raises the grant's refusal if the source was revoked since it was read.
+        The last answer is less than one if the source was revoked since it was read, and else may be the number of tokens
+        that are derived from it.
         """
-        stores, selector, name = self.revocation.stores, grant.source.selector, grant.source.name
+        stores, selector, name = self.revocation.stores, source.selector, source.name
         if name is None:
             # Only its authorization can end such a source; without that, this token is inactive, too.
-            exists = stores.authorizations.exists(selector)
-            *_, is_active = await stores.kv.write(*access.writes, exists)
-            if not is_active:
-                raise grant.refusal("the token has been revoked")
-            return
+            return *access.writes, stores.authorizations.exists(selector)
         # A reference token is active while its record exists, a JWT while no revocation does.
         exists_while_active = is_reference(name)
         fate = stores.access_tokens if exists_while_active else stores.revoked
@@ -238,17 +239,13 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             exists=exists_while_active,
             write=access.writes[0] if access.writes else None,
         )
-        (count,) = await stores.kv.write(write)
-        if count < 0:
-            raise grant.refusal("the token has been revoked")
-        if count > stores.delegated.limit:
-            await self._make_room_below(grant.source, name, access, count)
+        return (write,)
 
     async def _make_room_below(
-        self, source: DerivationSource, name: str, access: MintedToken, count: int
+        self, source: DerivationSource, access: MintedToken, count: int
     ) -> None:
         """Revoke the tokens that expire first where too many were derived from one."""
-        stores, selector = self.revocation.stores, source.selector
+        stores, selector, name = self.revocation.stores, source.selector, source.name or ""
         surplus = await stores.find_surplus(stores.delegated, selector, name, count=count)
         names = [one for one in surplus if one != access.name]
         if names:
