@@ -60,6 +60,7 @@ _PROTECTION = {
     "Referrer-Policy": "no-referrer",
 }
 
+_FIRST_ERROR = HTTPStatus.BAD_REQUEST.value
 _REQUEST_ID_FORMAT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = structlog.stdlib.get_logger(__name__)
@@ -107,7 +108,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
     """Traces a request, by its method and headers; None if nothing is traced."""
     emit_at_once: EmitAtOnce | None
-    """None where no answer may be given without a context of its own: each request is traced, or gets a line."""
+    """For answers that get no line in the log; None where each request is traced or gets a line, so that none may be given at once."""
 
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
         """Answer a request that aiohttp has read; `route` finds the handlers that are not direct."""
@@ -187,6 +188,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     def _emit(self, request: Message, endpoint: str, status: int, started: float) -> None:
         seconds = perf_counter() - started
+        if self.emit_at_once is not None and status < _FIRST_ERROR:
+            self.emit_at_once(None, (endpoint, request.method, status), seconds)
+            return
         self.emit(
             RequestAnswered(
                 method=request.method, endpoint=endpoint, status=status, seconds=seconds

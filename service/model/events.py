@@ -12,8 +12,8 @@ from service.protocol.errors import OAuthError
 Emit = Callable[[object], None]
 """Emits an event to all listeners; it never fails and never waits."""
 
-EmitAtOnce = Callable[[object, tuple[str, str, int], float], None]
-"""Emits the event of an answer that was given at once, with the endpoint, method and status of the request, and its seconds."""
+EmitAtOnce = Callable[[object | None, tuple[str, str, int], float], None]
+"""Emits that a request was answered, by its endpoint, method and status and its seconds, and the event that led to an answer at once."""
 
 LoginFailure = Literal[
     "malformed", "unknown", "wrong_password", "disabled", "locked", "other_tenant"

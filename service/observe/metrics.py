@@ -154,8 +154,8 @@ class Metrics:
         self._happened = defaultdict[_Happened, int](int)  # a `Counter` takes twice as long
         self._answered = defaultdict[tuple[str, str, int], list[float]](list)
         """How long requests took, by their labels."""
-        self._at_once = defaultdict[tuple[object, tuple[str, str, int]], list[float]](list)
-        """How long answers at once took, by their events and the labels of their requests."""
+        self._at_once = defaultdict[tuple[object | None, tuple[str, str, int]], list[float]](list)
+        """How long answers took, by the events of those given at once and the labels of their requests."""
         self._is_due = False
         self._store = readings.StoreGauges(self._registry)
         self._users = readings.UserSourceGauges(self._registry)
@@ -178,8 +178,10 @@ class Metrics:
         if not self._is_due:
             self._settle_soon()
 
-    def count_at_once(self, event: object, labels: tuple[str, str, int], seconds: float) -> None:
-        """Note an event and its request, as an `EmitAtOnce`: together they cost an eighth of what they do by `count`."""
+    def count_at_once(
+        self, event: object | None, labels: tuple[str, str, int], seconds: float
+    ) -> None:
+        """Note a request and its event, if there is one, as an `EmitAtOnce`: together they cost an eighth of what they do by `count`."""
         alike = self._at_once[event, labels]
         alike.append(seconds)
         if len(alike) == AT_ONCE:

@@ -81,7 +81,7 @@ class Shared:
 
     @cached_property
     def emit_at_once(self) -> EmitAtOnce:
-        """Counts an answer that was given at once, and tells all listeners but the log."""
+        """Counts an answered request, and tells all listeners but the log."""
         return _emit_at_once(self.metrics.count_at_once, self._listeners)
 
     @cached_property
@@ -185,9 +185,10 @@ def _emit_at_once(count: EmitAtOnce, listeners: tuple[Emit, ...]) -> EmitAtOnce:
         return count
     emit = FanOut(*listeners).emit
 
-    def emit_both(event: object, labels: tuple[str, str, int], seconds: float) -> None:
+    def emit_both(event: object | None, labels: tuple[str, str, int], seconds: float) -> None:
         count(event, labels, seconds)
-        emit(event)
+        if event is not None:
+            emit(event)
         endpoint, method, status = labels
         emit(RequestAnswered(method=method, endpoint=endpoint, status=status, seconds=seconds))
 
