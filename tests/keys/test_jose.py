@@ -121,9 +121,9 @@ async def test_the_key_in_the_header_is_not_believed() -> None:
         verify(".".join([encode(orjson.dumps(header)), *claims[1:]]), find, typ={"at+jwt"})
 
 
-async def test_signatures_of_one_turn_of_the_event_loop_follow_each_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What happened; each signature is noted."""
     steps: list[str] = []
     sign_at_once = Key.sign_at_once
 
@@ -131,10 +131,33 @@ async def test_signatures_of_one_turn_of_the_event_loop_follow_each_other(
         steps.append("signed")
         return sign_at_once(key, claims, typ=typ)
 
-    async def request() -> str:
-        steps.append("asked")
-        return await KEY.sign(CLAIMS, typ="at+jwt")
-
     monkeypatch.setattr(Key, "sign_at_once", noted)
+    return steps
+
+
+async def test_signatures_of_one_turn_of_the_event_loop_follow_each_other(steps: list[str]) -> None:
+    async def request() -> None:
+        steps.append("asked")
+        await KEY.sign(CLAIMS, typ="at+jwt")
+        steps.append("answered")
+
     await asyncio.gather(request(), request())
-    assert steps == ["asked", "asked", "signed", "signed"]
+    assert steps == ["asked", "asked", "signed", "signed", "answered", "answered"]
+
+
+async def test_a_failed_signature_fails_its_own_request_alone() -> None:
+    failed, signed = await asyncio.gather(
+        KEY.sign({"sub": object()}, typ="at+jwt"),
+        KEY.sign(CLAIMS, typ="at+jwt"),
+        return_exceptions=True,
+    )
+    assert isinstance(failed, TypeError)
+    assert verify(str(signed), find, typ={"at+jwt"}) == CLAIMS
+
+
+async def test_nothing_is_signed_for_a_request_that_was_cancelled(steps: list[str]) -> None:
+    cancelled = asyncio.ensure_future(KEY.sign(CLAIMS, typ="at+jwt"))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await KEY.sign(CLAIMS, typ="at+jwt")
+    assert (cancelled.cancelled(), steps) == (True, ["signed"])
