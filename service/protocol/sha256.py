@@ -16,7 +16,7 @@ class _Hash(Protocol):
 
 
 def _find_constructor() -> Callable[[bytes], _Hash]:
-    """Return the one that hashlib itself uses where there is no OpenSSL; OpenSSL's where a build has no other."""
+    """Return the constructor that hashlib uses without OpenSSL, or that of OpenSSL if the interpreter was built with that alone."""
     try:
         find = hashlib.__get_builtin_constructor  # type: ignore[attr-defined]  # noqa: SLF001 - the public way to it is OpenSSL
         return cast("Callable[[bytes], _Hash]", find("sha256"))

@@ -199,7 +199,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _read(self, token: str) -> _Presented:
-        """Return what a token shows by itself; raise Inactive if it is none, or a JWT that has expired or was not made here."""
+        """Return what a token shows by itself; raise Inactive if it is not an access token, or a JWT that has expired or was made elsewhere."""
         handle = parse_handle(token, "access_token")
         if handle is not None:
             return _Presented(handle.selector, handle.digest, None)
