@@ -120,22 +120,14 @@ class Key:
             signed = await asyncio.to_thread(self.sign_at_once, claims, typ=typ)
             seconds = monotonic() - began
         else:
-            signed, seconds = await self._sign_soon(claims, typ)
+            # With the next pass, so that signatures follow each other: they read tables that are larger than the CPU's first
+            # cache, and each time anew they cost a tenth of a request (docs/decisions/signatures-of-a-turn-follow-each-other.md).
+            loop = asyncio.get_running_loop()
+            waiting: asyncio.Future[tuple[str, float]] = loop.create_future()
+            loop.call_soon(self._sign_into, waiting, claims, typ)
+            signed, seconds = await waiting
         self.timed(Signed(self.alg, seconds))
         return signed
-
-    def _sign_soon(
-        self, claims: Mapping[str, object], typ: str
-    ) -> asyncio.Future[tuple[str, float]]:
-        """Sign with the next pass of the event loop, after whatever else is to be signed in this one.
-
-        A signature reads tables that are larger than the CPU's first cache, and much code. To read all that again for each
-        request takes a tenth of its time (docs/decisions/signatures-of-a-turn-follow-each-other.md).
-        """
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[tuple[str, float]] = loop.create_future()
-        loop.call_soon(self._sign_into, waiting, claims, typ)
-        return waiting
 
     def _sign_into(
         self, waiting: asyncio.Future[tuple[str, float]], claims: Mapping[str, object], typ: str

@@ -51,8 +51,8 @@ _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "jti": str,
     "sub": str,
 }
-_Record = Mapping[str, object] | bool
-"""The claims of a reference token, or that a JWT is revoked."""
+_Found = tuple[Mapping[str, object] | bool | None, Authorization | None, tuple[Kept, ...]]
+"""The claims of a reference token, or that a JWT is revoked; the authorization; the entries if both were kept in this process."""
 
 _SELECTOR_LENGTH = 16
 _BOUND_JTI_LENGTH = 38
@@ -119,7 +119,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
     async def check(self, token: str) -> ActiveToken:
         """Return the access token; raise Inactive with the first check that it fails."""
         presented = self._read(token)
-        found = _make_token(presented, *await self._find_records(presented))
+        found = _make_token(presented, await self._find_records(presented))
         client_id, authorization = str(found.claims["client_id"]), found.authorization
         if authorization is not None and authorization.source is not None:
             await self._check_source(authorization.source)
@@ -147,7 +147,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         """Return the access token, also of a disabled client or user: it may be enabled again."""
         with suppress(Inactive):
             presented = self._read(token)
-            found = _make_token(presented, *await self._find_records(presented))
+            found = _make_token(presented, await self._find_records(presented))
             if found.authorization is not None and found.authorization.source is not None:
                 await self._check_source(found.authorization.source)
             return found
@@ -217,16 +217,13 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         jti = str(claims["jti"])
         return _Presented(selector_of(jti), jti, claims)
 
-    def _find_records(
-        self, presented: _Presented
-    ) -> Awaitable[tuple[_Record | None, Authorization | None, tuple[Kept, ...]]]:
+    def _find_records(self, presented: _Presented) -> Awaitable[_Found]:
         """Read the record of a reference token, or the revocation of a JWT, and the authorization."""
         stores, selector, name = self.stores, presented.selector, presented.name
-        own: Read[_Record] = (
-            stores.access_tokens.read(selector, name)
-            if presented.claims is None
-            else stores.revoked.read(selector, name)
-        )
+        if presented.claims is None:
+            own: Read[Mapping[str, object] | bool] = stores.access_tokens.read(selector, name)
+        else:
+            own = stores.revoked.read(selector, name)
         return stores.kv.read_tracked(own, stores.authorizations.read(selector))
 
     async def _check_source(self, source: Source) -> None:
@@ -243,13 +240,9 @@ class _Presented(msgspec.Struct, frozen=True, gc=False):
     """Those of a JWT; a reference token has them in its record."""
 
 
-def _make_token(
-    presented: _Presented,
-    record: _Record | None,
-    authorization: Authorization | None,
-    kept: tuple[Kept, ...],
-) -> ActiveToken:
+def _make_token(presented: _Presented, found: _Found) -> ActiveToken:
     """Return the token; raise Inactive if its own record, or its authorization, says that it has ended."""
+    record, authorization, kept = found
     claims = presented.claims
     if claims is None:
         claims = _check_record(record, is_kept=bool(kept))
@@ -272,7 +265,7 @@ def _make_token(
     )
 
 
-def _check_record(record: _Record | None, *, is_kept: bool) -> VerifiedClaims:
+def _check_record(record: Mapping[str, object] | bool | None, *, is_kept: bool) -> VerifiedClaims:
     """Return the claims of a reference token; raise Inactive if they are gone, or have expired in this process."""
     if record is None:
         raise Inactive("its record is gone: it expired, was revoked, or never was")
