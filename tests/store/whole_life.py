@@ -268,9 +268,10 @@ async def device(service: RunningService, browser: Browser, _: FakeProvider) -> 
 async def exchanges(service: RunningService, browser: Browser, _: FakeProvider) -> None:
     """Tokens exchanged for tokens of every type, and a refresh token of an exchange that is used."""
     app = ClientApp(service, browser)
-    own = await app.tokens(scope="openid api1 offline_access")
     for of_type in ("access_token", "refresh_token", "id_token"):
         for wanted in ("access_token", "jwt", "refresh_token", "id_token"):
+            # New ones each time: all exchanges together may take longer than tokens last here.
+            own = await app.tokens(scope="openid api1 offline_access")
             answer = await exchange(
                 service, own[of_type], "web", of_type=of_type, requested_token_type=wanted
             )
