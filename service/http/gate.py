@@ -30,7 +30,7 @@ from service.http.endpoint import (
     json_answer,
 )
 from service.http.proxy import ClientAddress
-from service.model.events import Emit, EmitAtOnce, RequestAnswered
+from service.model.events import FIRST_LOGGED_STATUS, Emit, EmitAtOnce, RequestAnswered
 from service.model.request_context import CurrentRequest, current_request
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 
@@ -60,7 +60,6 @@ _PROTECTION = {
     "Referrer-Policy": "no-referrer",
 }
 
-_FIRST_ERROR = HTTPStatus.BAD_REQUEST.value
 _REQUEST_ID_FORMAT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = structlog.stdlib.get_logger(__name__)
@@ -188,7 +187,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     def _emit(self, request: Message, endpoint: str, status: int, started: float) -> None:
         seconds = perf_counter() - started
-        if self.emit_at_once is not None and status < _FIRST_ERROR:
+        if self.emit_at_once is not None and status < FIRST_LOGGED_STATUS:
             self.emit_at_once(None, (endpoint, request.method, status), seconds)
             return
         self.emit(

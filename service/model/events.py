@@ -15,6 +15,9 @@ Emit = Callable[[object], None]
 EmitAtOnce = Callable[[object | None, tuple[str, str, int], float], None]
 """Emits that a request was answered, by its endpoint, method and status and its seconds, and the event that led to an answer at once."""
 
+FIRST_LOGGED_STATUS = 400
+"""Answered requests with this status or a higher one get a line in the log; others at level debug only."""
+
 LoginFailure = Literal[
     "malformed", "unknown", "wrong_password", "disabled", "locked", "other_tenant"
 ]

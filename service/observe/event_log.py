@@ -49,7 +49,7 @@ _HAS_MEMBERS = b'{"'
 FREQUENT = frozenset[type[object]]({TokenChecked, TokenIntrospected})
 """Events that come all day; they are written at level debug only."""
 
-_ERROR, _SERVER_ERROR = HTTPStatus.BAD_REQUEST.value, HTTPStatus.INTERNAL_SERVER_ERROR.value
+_SERVER_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR.value
 _NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _MICRO = 6
 """Decimal places of seconds in the log."""
@@ -136,7 +136,7 @@ class EventLog:
     def note(self, event: object) -> None:
         """Write one event soon; successful requests and introspections only at level debug."""
         if type(event) is RequestAnswered:  # `isinstance` takes longer for structs
-            if event.status >= _ERROR:
+            if event.status >= events.FIRST_LOGGED_STATUS:
                 level = "info" if event.status < _SERVER_ERROR else "warning"
             elif self._writes_all_requests:
                 level = "debug"

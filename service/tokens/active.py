@@ -121,7 +121,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         presented = self._read(token)
         found = _make_token(presented, await self._find_records(presented))
         client_id, authorization = str(found.claims["client_id"]), found.authorization
-        if authorization is not None and authorization.source is not None:
+        if authorization is not None and authorization.source is not None:  # nearly none has one
             await self._check_source(authorization.source)
         try:
             own = await find_permissions(self.clients, self.users, client_id, authorization)
@@ -148,7 +148,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         with suppress(Inactive):
             presented = self._read(token)
             found = _make_token(presented, await self._find_records(presented))
-            if found.authorization is not None and found.authorization.source is not None:
+            if found.authorization is not None:
                 await self._check_source(found.authorization.source)
             return found
         return None
@@ -166,8 +166,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         record, authorization = await self._read_refresh_token(handle)
         if authorization is None:
             raise Inactive("its authorization has ended")
-        if authorization.source is not None:
-            await self._check_source(authorization.source)
+        await self._check_source(authorization.source)
         if record is None and not is_of_family(handle, authorization):
             raise Inactive("its record is gone: it expired, or never was")
         if record is None or isinstance(record, Spent):
@@ -226,7 +225,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
             own = stores.revoked.read(selector, name)
         return stores.kv.read_tracked(own, stores.authorizations.read(selector))
 
-    async def _check_source(self, source: Source) -> None:
+    async def _check_source(self, source: Source | None) -> None:
         if not await is_source_active(self.stores, source):
             raise Inactive("the token that it was exchanged for has ended")
 
