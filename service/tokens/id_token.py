@@ -63,6 +63,8 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     client: Client
     """The client that it was issued to."""
     user: RequestedUser
+    is_proof: bool
+    """Whether only this service can have made it; False where the client's secret signs it, and so the client could have."""
 
 
 class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +126,7 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
         """
         try:
             token = await self.keys.decrypt(hint, sender) if looks_encrypted(hint) else hint
-            claims = await self._verify_hint(token)
+            claims, is_proof = await self._verify_hint(token)
             jose.require_claims(claims, _CLAIM_TYPES)
         except jose.JwtRefused:
             return None
@@ -133,18 +135,18 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
             return None
         subs = frozenset({str(claims["sub"])})
         user = RequestedUser(client=client, subs=subs, identifiers=self.identifiers)
-        return Hint(claims=claims, client=client, user=user)
+        return Hint(claims=claims, client=client, user=user, is_proof=is_proof)
 
-    async def _verify_hint(self, token: str) -> jose.VerifiedClaims:
-        """Verify the signature by a key of this service, or by the secret of the client in `aud`."""
+    async def _verify_hint(self, token: str) -> tuple[jose.VerifiedClaims, bool]:
+        """Verify the signature by a key of this service (True), or by the secret of the client in `aud` (False)."""
         alg = str(jose.unverified_header(token).get("alg"))
         if alg not in MAC_ALGORITHMS:
-            return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE})
+            return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE}), True
         client = await self.clients.find(str(jose.unverified_claims(token).get("aud")))
         if client is None or client.id_token_signed_response_alg != alg:
             raise jose.JwtRefused("the client in aud is registered for another algorithm")
         types = {ID_TOKEN_TYPE.lower()}
-        return await self.keys.verify(token, client, algorithms={alg}, typ=types)
+        return await self.keys.verify(token, client, algorithms={alg}, typ=types), False
 
 
 def half_hash(value: str, alg: str, *, known_sha256: str | None = None) -> str:

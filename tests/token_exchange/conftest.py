@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving.registry import client_in, hashed
-from tests.token_exchange.exchanging import EXCHANGE
+from tests.token_exchange.exchanging import EXCHANGE, SHARED_SECRET
 
 
 @pytest.fixture
@@ -26,10 +26,15 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     add("witness", api_resource="api1")
     add("opaque-api", api_resource="api1", access_token_type="reference")
     add("quick", api_resource="api1", access_token_lifetime="1m")
+    add(
+        "sharing",
+        id_token_signed_response_alg="HS256",
+        client_secrets=[{"sha256": hashed("sharing")}, {"value": SHARED_SECRET}],
+    )
     for name in ("web", "frontend", "opaque", "implicit", "spa"):
         client_in(config, name)["allowed_grant_types"].append(EXCHANGE)
     own = {
-        "clients": ["web", "frontend", "opaque", "implicit", "spa"],
+        "clients": ["web", "frontend", "opaque", "implicit", "spa", "sharing"],
         "subject_audience": ["api1"],
         "scopes": ["openid", "profile", "api1", "api2"],
         "audiences": ["api1", "api2"],

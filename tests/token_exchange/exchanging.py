@@ -7,6 +7,8 @@ from typing import Any
 from tests.driving.service import Answer, RunningService
 
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+SHARED_SECRET = "a-secret-that-is-long-enough-to-sign-by"
+"""By which the ID tokens of the client `sharing` are signed."""
 TYPE = "urn:ietf:params:oauth:token-type:"
 
 

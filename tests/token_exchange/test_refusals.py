@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from service.keys.jose import Key
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
-from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
+from tests.token_exchange.exchanging import EXCHANGE, SHARED_SECRET, TYPE, exchange
 
 pytestmark = pytest.mark.rfc("8693#2.2.2")
 
@@ -87,6 +88,19 @@ async def test_refresh_and_id_tokens_of_another_client_are_refused(
     other = await exchange(service, tokens[of_type], "implicit", of_type=of_type, scope="api1")
     assert other.refusal == INVALID_REQUEST
     assert (await exchange(service, tokens[of_type], "web", of_type=of_type)).status == 200
+
+
+@pytest.mark.rfc("8693#2.1")
+async def test_an_id_token_that_its_client_could_have_made_up_is_refused(
+    service: RunningService, app: ClientApp, token: str
+) -> None:
+    known = claims_in((await app.tokens())["access_token"])
+    made_up = {"iss": service.issuer, "aud": "sharing", "exp": known["exp"], "iat": known["iat"]}
+    key = Key.from_secret(SHARED_SECRET, "HS256")
+    text = await key.sign(made_up | {"sub": known["sub"], "sid": known["sid"]}, typ="JWT")
+    assert (await exchange(service, text, "sharing", of_type="id_token")).refusal == INVALID_REQUEST
+    actor = {"actor_token": text, "actor_token_type": "id_token"}
+    assert (await exchange(service, token, **actor)).refusal == INVALID_REQUEST
 
 
 async def test_an_expired_id_token_is_refused(
