@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 
 import msgspec
 
@@ -59,27 +58,25 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
 
         What its own limits refuse does not count for everywhere: one address cannot use up the attempts of all.
         """
-        own = {
-            self._key("session", browser): self.per_session,
-            self._key("address", network_of(address)): self.per_address,
-        }
+        network = self._key("address", network_of(address))
+        session = self._key("session", browser)
         minute, elapsed = divmod(clock(), MINUTE)
         everywhere = self._key("everywhere", str(minute))
-        await self._count(own, WINDOW, retry_after=WINDOW)
-        await self._count({everywhere: self.per_minute}, 2 * MINUTE, retry_after=MINUTE - elapsed)
+        # The network first: a browser without cookies has a new session each time, and so a new key in the store.
+        await self._count(network, self.per_address, WINDOW, retry_after=WINDOW)
+        await self._count(session, self.per_session, WINDOW, retry_after=WINDOW)
+        await self._count(everywhere, self.per_minute, 2 * MINUTE, retry_after=MINUTE - elapsed)
         code = parse_user_code(text)
         place = None
         if code is not None:
             (place,) = await self.stores.kv.read(self.stores.user_codes.read(digest(code)))
         if place is not None:
-            await self.stores.kv.write(*map(verbs.uncount, (*own, everywhere)))
+            await self.stores.kv.write(*map(verbs.uncount, (network, session, everywhere)))
         return place
 
-    async def _count(self, limits: dict[str, int], ttl: int, *, retry_after: int) -> None:
-        counts: Iterable[int] = await self.stores.kv.write(
-            *[verbs.count(key, ttl) for key in limits]
-        )
-        if any(count > limit for count, limit in zip(counts, limits.values(), strict=True)):
+    async def _count(self, key: str, limit: int, ttl: int, *, retry_after: int) -> None:
+        (count,) = await self.stores.kv.write(verbs.count(key, ttl))
+        if count > limit:
             raise TooManyRequests("too many codes were wrong", retry_after=retry_after)
 
     def _key(self, *parts: str) -> str:

@@ -65,6 +65,14 @@ async def test_an_address_has_ten_attempts_in_however_many_browsers(
     assert (await guess(tv.browser, WRONG)).status == 200
 
 
+async def test_an_address_that_is_refused_leaves_no_keys(tv: Television) -> None:
+    for refused in range(10 + 20):
+        tv.browser.forget_cookies()
+        assert (await guess(tv.browser, WRONG)).status == (200 if refused < 10 else 429)
+    kv = tv.service.parts.shared.kv
+    assert len([key async for key in kv.find_keys("ts:*:rl")]) < 20
+
+
 @pytest.mark.usefixtures("fresh_minute")
 async def test_everybody_together_has_so_many_attempts_in_a_minute(
     tv: Television, clock: Clock

@@ -172,7 +172,9 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
         if hint is None or int(str(hint.claims["exp"])) <= clock():
             raise InvalidRequest(f"{parameter} is not an ID token that is valid now")
         if not hint.is_proof:
-            raise InvalidRequest(f"{parameter} is signed with its client's secret, and so proves nothing")
+            raise InvalidRequest(
+                f"{parameter} is signed with its client's secret, and so proves nothing"
+            )
         session = await self.sessions.find_by_id(str(hint.claims.get("sid")))
         if session is None or not hint.user.has_subject(session.subject):
             raise InvalidRequest(f"the session of {parameter} has ended")
