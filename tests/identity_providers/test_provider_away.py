@@ -245,6 +245,35 @@ async def test_unknown_keys_cause_a_fetch_only_now_and_then(
     assert fake.asked.count(JWKS) == 3
 
 
+async def test_unknown_keys_cause_no_more_fetches_from_a_provider_that_fails(
+    fake: FakeProvider, come_back: ComeBack, clock: Clock
+) -> None:
+    await come_back(prompt="login")
+    fake.signer = Key.generate("ES256")
+    fake.instead[METADATA] = BROKEN["fails"]
+    before = fake.asked.count(METADATA)
+    for _ in range(3):
+        assert (await come_back(prompt="login")).has("login-error")
+    assert fake.asked.count(METADATA) == before + 1
+    del fake.instead[METADATA]
+    fake.published[:] = [fake.signer.public_jwk]
+    clock.forward(seconds=31)
+    assert arrived(await come_back(prompt="login"))
+
+
+async def test_a_provider_that_never_answered_is_asked_only_now_and_then(
+    fake: FakeProvider, app: ClientApp, clock: Clock
+) -> None:
+    fake.instead[METADATA] = BROKEN["fails"]
+    for _ in range(3):
+        page = await app.authorize(acr_values="idp:upstream", prompt="login")
+        assert page.text_of("login-error").startswith("Upstream ")
+    assert fake.asked.count(METADATA) == 1
+    clock.forward(seconds=2)
+    await app.authorize(acr_values="idp:upstream", prompt="login")
+    assert fake.asked.count(METADATA) == 2
+
+
 def without_key_id(fake: FakeProvider) -> str:
     """A proper token whose header names no key."""
     key = ECKey.import_key(fake.signer.private_jwk)

@@ -13,6 +13,7 @@ from aiohttp import web
 from service.keys.jose import Key
 from service.model.events import SessionEnded
 from service.model.provider_events import ProviderLogoutReceived, ProviderLogoutRefused
+from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
@@ -190,12 +191,13 @@ async def test_requests_without_a_token_or_provider_are_refused(service: Running
 
 
 async def test_token_that_cannot_be_verified_now_can_come_again(
-    app: ClientApp, fake: FakeProvider
+    app: ClientApp, fake: FakeProvider, clock: Clock
 ) -> None:
     fake.instead[METADATA] = answering(status=503)
     token = await fake.logout_token()
     answer = await app.service.post(BACKCHANNEL_LOGOUT, logout_token=token)
     assert answer.refusal == (503, "temporarily_unavailable")
+    clock.forward(seconds=2)
     del fake.instead[METADATA]
     assert (await app.service.post(BACKCHANNEL_LOGOUT, logout_token=token)).status == 200
 

@@ -30,6 +30,9 @@ LIFETIME = 3600
 PAUSE = 30
 """Seconds between two requests that an unknown key id or a failure causes."""
 
+REST = 1
+"""Seconds between two requests to a provider that has never answered: nobody can sign in there until it does."""
+
 MAX_PROVIDERS = 1000
 
 _ORDINARY = re.compile(r"[A-Za-z_]{1,64}")
@@ -87,6 +90,8 @@ class ProviderDirectory:
     def __init__(self, *, http: HttpClient) -> None:
         self.http = http
         self._known: BoundedCache[str, KnownProvider] = BoundedCache(MAX_PROVIDERS)
+        self._failures: BoundedCache[str, str] = BoundedCache(MAX_PROVIDERS)
+        """The causes, of providers that never answered."""
         self._fetches: SingleFlight[str, KnownProvider] = SingleFlight()
 
     async def find(self, provider: IdentityProvider) -> KnownProvider:
@@ -97,12 +102,15 @@ class ProviderDirectory:
         known = self._known.get(issuer)
         if known is not None:
             return known
+        if (cause := self._failures.get(issuer)) is not None:
+            raise ProviderUnavailable(cause)
         seconds = LIFETIME
         try:
             known = await self._fetches.run(issuer, lambda: self._fetch(issuer))
-        except ProviderUnavailable:
+        except ProviderUnavailable as error:
             known, seconds = self._known.get_stale(issuer), PAUSE
             if known is None:
+                self._failures.put(issuer, str(error), seconds=REST)
                 raise
         self._known.put(issuer, known, seconds=seconds)
         return known
@@ -125,7 +133,11 @@ class ProviderDirectory:
         if clock() < known.renewable_from:
             return known
         issuer = known.metadata.issuer
-        found = await self._fetches.run(issuer, lambda: self._fetch(issuer))
+        try:
+            found = await self._fetches.run(issuer, lambda: self._fetch(issuer))
+        except ProviderUnavailable:
+            self._known.put(issuer, replace(known, renewable_from=clock() + PAUSE), seconds=PAUSE)
+            raise
         renewed = replace(found, renewable_from=clock() + PAUSE)
         self._known.put(issuer, renewed, seconds=LIFETIME)
         return renewed
