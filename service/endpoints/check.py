@@ -104,10 +104,10 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return Answer(_PER_TOKEN, b"", 200, headers)
 
     async def _may_ask(self, request: Message, api: ApiResource | None) -> bool:
-        """Return whether the peer is a trusted proxy, or has the credentials of this API."""
+        """Return whether the peer is a gateway, or has the credentials of this API."""
         credentials = request.headers.get(CREDENTIALS)
         if credentials is None:
-            return self.guard.credentials.client_address.is_from_proxy(request)
+            return self.guard.credentials.client_address.is_from_gateway(request)
         shown = _read_credentials(credentials)
         try:
             return api is not None and await self.client_auth.authenticate_caller(shown) is api

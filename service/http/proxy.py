@@ -43,6 +43,8 @@ class ClientAddress:
 
     trusted: Sequence[Network]
     header: ForwardedHeader
+    gateways: Sequence[Network] | None = None
+    """Those of the trusted proxies that may ask about the requests of others; None: all of them."""
     _has_warned: bool = field(default=False, init=False)
     _trusts: Callable[[Address], bool] = field(init=False, repr=False)
 
@@ -72,6 +74,11 @@ class ClientAddress:
             self._warn(_IGNORED, peer)
         return False
 
+    def is_from_gateway(self, request: Message) -> bool:
+        """Return whether a proxy has sent the request that may ask about the requests of others."""
+        is_gateway = self.gateways is None or _is_in(_address(request.remote or ""), self.gateways)
+        return self.is_from_proxy(request) and is_gateway
+
     def _nodes(self, request: Message) -> Iterator[Iterable[str]]:
         """Yield for each header that counts the addresses in it, the nearest hop first.
 
@@ -95,11 +102,15 @@ class ClientAddress:
         return hop
 
     def _is_trusted(self, address: Address) -> bool:
-        return any(address in network for network in self.trusted)
+        return _is_in(address, self.trusted)
 
     def _warn(self, message: str, peer: Address) -> None:
         self._has_warned = True
         log.warning(message, peer=str(peer))
+
+
+def _is_in(address: Address | None, networks: Sequence[Network]) -> bool:
+    return address is not None and any(address in network for network in networks)
 
 
 def _is_forwarded(request: Message) -> bool:

@@ -79,7 +79,9 @@ class PageParts:
 
 def build_client_address(server: Server) -> ClientAddress:
     """Build what finds the address that a request comes from."""
-    return ClientAddress(trusted=server.trusted_proxies, header=server.forwarded_header)
+    return ClientAddress(
+        trusted=server.trusted_proxies, header=server.forwarded_header, gateways=server.gateways
+    )
 
 
 def build_application(

@@ -349,11 +349,11 @@ async def test_head_is_answered_without_a_body(service: RunningService, token: s
 
 
 class TestStrangers:
-    """A peer that is not a trusted proxy learns nothing, whatever the token."""
+    """A peer that is no trusted proxy, or one that may not ask, learns nothing, whatever the token."""
 
-    @pytest.fixture
-    def config(self, config: dict[str, Any]) -> dict[str, Any]:
-        config["server"]["trusted_proxies"] = ["192.0.2.1"]
+    @pytest.fixture(params=["trusted_proxies", "gateways"])
+    def config(self, config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
+        config["server"][request.param] = ["192.0.2.1"]
         return config
 
     async def test_they_get_an_empty_401(self, service: RunningService, token: str) -> None:

@@ -457,6 +457,10 @@ DOUBTFUL = {
         {"server": {"trusted_proxies": ["0.0.0.0/0"]}},
         "server.trusted_proxies[0]",
     ),
+    "a gateway that is no trusted proxy": (
+        {"server": {"trusted_proxies": ["10.0.0.0/8"], "gateways": ["192.0.2.1"]}},
+        "server.gateways[0]",
+    ),
     "certificates from nobody": (
         {"server": {"client_certificate_header": "Client-Cert"}},
         "server.client_certificate_header",

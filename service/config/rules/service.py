@@ -29,6 +29,15 @@ def proxies_are_few(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(("server", "trusted_proxies", at), message, hint)
 
 
+def gateways_are_trusted(file: ConfigurationFile) -> Iterator[Finding]:
+    """A gateway says whose request it asks about, so it is a trusted proxy (docs/gateways.md)."""
+    trusted = file.server.trusted_proxies
+    for at, network in enumerate(file.server.gateways or ()):
+        if not any(network.version == each.version and network.subnet_of(each) for each in trusted):
+            message = "is not in server.trusted_proxies, and so may not ask"
+            yield warning(("server", "gateways", at), message, "add it to trusted_proxies, too")
+
+
 def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
     """Files that a start opens exist."""
     tls, logo, templates = file.server.tls, file.ui.logo, file.ui.templates
@@ -175,6 +184,7 @@ FILE_RULES = (
     server_is_set_up_safely,
     settings_are_used,
     proxies_are_few,
+    gateways_are_trusted,
     named_files_exist,
     open_registration_is_bounded,
     standard_claims_have_their_types,

@@ -50,6 +50,9 @@ class Server(types.Section):
     """The number of processes; `auto` is one per core."""
     trusted_proxies: types.Many[types.NetworkRange] = ()
     """The networks (CIDR) of your proxies. X-Forwarded-*, Forwarded and Client-Cert headers are accepted only from them."""
+    gateways: types.Many[types.NetworkRange] | None = None
+    """The networks (CIDR) of the trusted proxies that may ask /connect/check about a request without the credentials of its API. null:
+    all trusted proxies. Leave out one that the public reaches this service through: with it, the public could ask."""
     forwarded_header: ForwardedHeader = "auto"
     """The header in which the trusted proxies write the client's address. `auto` reads both, and ignores both if they name
     different clients, because a proxy that sets one of them passes on the other as the client sent it."""
