@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding
 from service.config.registry import client_of
-from service.config.rules import registered_client, supported
+from service.config.rules import registered_client
 from service.config.rules.registered_client import Offered, unfit_name
 from service.config.rules.table import client_rules
 from service.config.schema.findings import schema_findings
@@ -183,8 +183,6 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
             yield from (finding for finding in rule(entry) if finding.severity == "error")
         for each in registered_client.RULES:
             yield from each(entry, self.offered)
-        # A warning in config.yaml; here nothing must be promised that is not supported.
-        yield from supported.client_uses_supported_names(entry, self.offered.catalogue)
 
 
 def _read_names(metadata: Mapping[str, object]) -> LocalText | None:

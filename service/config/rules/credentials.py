@@ -11,7 +11,6 @@ from service.config.problem import Finding, warning
 from service.config.registry import response_types
 from service.config.rules.mutual_tls import holds_certificate
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
-from service.config.rules.supported import AUTH_METHODS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry
@@ -68,7 +67,7 @@ def auth_method_fits_the_credentials(
 ) -> Iterator[Finding]:
     """The client has the credential that its authentication method needs (RFC 7591 §2)."""
     method = client.token_endpoint_auth_method
-    needed = {**AUTH_METHODS, **catalogue.client_auth_methods}.get(method or "")
+    needed = catalogue.client_auth_methods.get(method or "")
     if needed is None:
         return
     location = ("token_endpoint_auth_method",)

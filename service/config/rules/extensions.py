@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from service.config import plugins
 from service.config.problem import Finding, Location, warning
 from service.config.registry import DELEGATION as DELEGATION_HANDLER
-from service.config.rules.supported import GRANT_TYPES
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 from service.model.authorization import DELEGATION
@@ -44,7 +43,7 @@ def grant_types_have_one_handler(
     file: ConfigurationFile, catalogue: Catalogue
 ) -> Iterator[Finding]:
     """Every grant type is supported, and by one handler only."""
-    taken = dict.fromkeys({*catalogue.grant_types, *GRANT_TYPES}, "the service itself")
+    taken = dict.fromkeys(catalogue.grant_types, "the service itself")
     if all(entry.handler != DELEGATION_HANDLER.handler for entry in file.extension_grants):
         taken[DELEGATION] = DELEGATION_HANDLER.handler
     served = [_grant_type(entry.handler) for entry in file.extension_grants]

@@ -1,4 +1,4 @@
-"""Rules on names: each is registered once and refers to something that is registered (RFC 9068 §3)."""
+"""Rules on names: each is registered once, and refers to something that is registered or supported (RFC 9068 §3)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from service.config.reading.source import LISTS
 from service.config.rules.registered_client import SIGNED_HERE
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
+from service.model.catalogue import Catalogue
+from service.model.client_entry import ClientEntry
 from service.model.registry import IDENTITY_RESOURCES, Scope
 from service.model.user import fold_username
 from service.protocol.redirect_uri import redirect_hosts
@@ -157,6 +159,18 @@ def _known_scopes(file: ConfigurationFile) -> set[str]:
 def report_unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
     hint = nearest(name, known) or f"known: {', '.join(sorted(known)) or 'none'}"
     return Finding(location, f"there is no {what} {name}", hint)
+
+
+def names_are_supported(client: ClientEntry, catalogue: Catalogue) -> Iterator[Finding]:
+    """The authentication method and the response mode are in the catalogue; `extensions.py` knows all grant types."""
+    for key, known in (
+        ("token_endpoint_auth_method", catalogue.client_auth_methods),
+        ("default_response_mode", catalogue.response_modes),
+    ):
+        name: str | None = getattr(client, key)
+        if name is not None and name not in known:
+            hint = nearest(name, known) or f"known: {', '.join(sorted(known))}"
+            yield Finding((key,), "this value is not supported", hint)
 
 
 def algorithms_have_keys(file: ConfigurationFile) -> Iterator[Finding]:

@@ -24,7 +24,6 @@ from service.config.rules import (
     passkeys,
     profiles,
     service,
-    supported,
     tenants,
     token_exchange,
     trust_domains,
@@ -54,6 +53,7 @@ def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
         credentials.encryption_has_an_algorithm_and_a_key,
         mutual_tls.certificate_names_are_one,
         ciba.ciba_fits_the_client,
+        partial(names.names_are_supported, catalogue=catalogue),
     )
 
 
@@ -93,7 +93,6 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
             clients.refresh_tokens_can_be_used,
             clients.codes_are_protected,
             credentials.secrets_are_long_enough,
-            partial(supported.client_uses_supported_names, catalogue=catalogue),
         ),
     )
 

@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
@@ -74,25 +73,12 @@ def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
     """Return the schema of values in which `${NAME}` and the like have been replaced."""
     schema = TypeAdapter(ConfigurationFile).json_schema(schema_generator=_WithDocstrings)
     client = schema["$defs"][ClientEntry.__name__]["properties"]
-    methods = dict.fromkeys([*catalogue.client_auth_methods, *AUTH_METHODS])
     for name, known in (
-        ("token_endpoint_auth_method", [*methods]),
+        ("token_endpoint_auth_method", [*catalogue.client_auth_methods]),
         ("default_response_mode", [*catalogue.response_modes]),
     ):
         client[name]["anyOf"][0] = {"enum": known, "type": "string"}
-    _mark_unsupported(schema["$defs"], catalogue)
     return schema
-
-
-def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None:
-    """Say in a key's description that this version does not support it, or which of its values."""
-    client = definitions[ClientEntry.__name__]["properties"]
-    for name, values in (
-        ("allowed_grant_types", GRANT_TYPES.keys() - catalogue.grant_types),
-        ("token_endpoint_auth_method", AUTH_METHODS.keys() - catalogue.client_auth_methods.keys()),
-    ):
-        if values:
-            client[name]["description"] += f" **Not supported yet**: {', '.join(sorted(values))}."
 
 
 def _open_to_references(node: object) -> object:
