@@ -11,16 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from service.authorize.response_jwt import ResponseJwts
-from service.authorize.response_modes import RESPONSE_MODES
+from service.authorize.response_modes import JWT_SUFFIX, RESPONSE_MODES, choose_response_mode
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.config.rules.uris import is_on_loopback
 from service.model.client import Client
 from service.protocol.authorization_request import (
-    JWT_SUFFIX,
     NO_RESPONSE,
     OPAQUE_ORIGIN,
-    choose_response_mode,
     parse_response_type,
     session_state,
 )
@@ -173,13 +171,10 @@ def _choose_mode(params: Params, client: Client) -> str:
     response_type = NO_RESPONSE
     with suppress(OAuthError):
         response_type = parse_response_type(_only(params, "response_type") or "")
-    encrypted = client.authorization_encrypted_response_alg is not None
-    asked, signed = _only(params, "response_mode"), client.gets_signed_responses_only
+    asked = _only(params, "response_mode")
     for name in filter(None, (asked, _FOR_TOKENS.get(asked or ""), client.default_response_mode)):
         with suppress(InvalidRequest):
-            return choose_response_mode(
-                name, response_type, RESPONSE_MODES, encrypted=encrypted, signed=signed
-            )
+            return choose_response_mode(name, response_type, client)
     return response_type.default_mode
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
-from service.authorize.response_modes import RESPONSE_MODES
+from service.authorize.response_modes import choose_response_mode
 from service.identity.tenants import find_tenant
 from service.model.authentication_context import IDP, TENANT
 from service.model.authorization import Confirmation
@@ -21,7 +21,6 @@ from service.protocol.authorization_details import Detail
 from service.protocol.authorization_request import (
     NO_RESPONSE,
     ResponseType,
-    choose_response_mode,
     parse_prompt,
     parse_response_type,
 )
@@ -96,7 +95,8 @@ async def read_request(
     response_type = NO_RESPONSE
     if has_response:
         response_type = parse_response_type(params.require("response_type"))
-    _check_response_mode(params.get("response_mode"), response_type, client)
+    if (mode := params.get("response_mode")) is not None:
+        choose_response_mode(mode, response_type, client)
     details = requested_details(params, client, registry)
     scope = _read_scope(params, response_type, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
@@ -128,17 +128,6 @@ async def read_request(
         tenant=tenant,
         tenants=tenants,
     )
-
-
-def _check_response_mode(mode: str | None, response_type: ResponseType, client: Client) -> None:
-    if mode is not None:
-        choose_response_mode(
-            mode,
-            response_type,
-            RESPONSE_MODES,
-            encrypted=client.authorization_encrypted_response_alg is not None,
-            signed=client.gets_signed_responses_only,
-        )
 
 
 def _read_dpop_jkt(params: Params) -> Confirmation | None:

@@ -1,11 +1,10 @@
-"""Response types, response modes and prompts of authorization requests, and `session_state` in the responses.
+"""Response types and prompts of authorization requests, and `session_state` in the responses.
 
-OAuth 2.0 Multiple Response Types §3, §5; JARM §2.3; OpenID Connect Session Management §3.
+OAuth 2.0 Multiple Response Types §3, §5; OpenID Connect Session Management §3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,12 +12,6 @@ from service.protocol.errors import InvalidRequest, RefusedValue, UnsupportedRes
 
 PROMPTS = ("none", "login", "consent", "select_account")
 """The pages that the client demands, or none at all (OIDC Core §3.1.2.1)."""
-
-JWT = "jwt"
-"""The response mode that is the response type's default, in a JWT (JARM §2.3.4)."""
-
-JWT_SUFFIX = ".jwt"
-"""Of the response modes that send a JWT (JARM §2.3)."""
 
 OPAQUE_ORIGIN = "null"
 """The origin of a URI that is not of a web page (RFC 6454 §6.1)."""
@@ -68,32 +61,6 @@ def parse_response_type(text: str) -> ResponseType:
             "response_type is not one that this server knows", refused=refused
         )
     return known
-
-
-def choose_response_mode(
-    name: str,
-    response_type: ResponseType,
-    supported: Collection[str],
-    *,
-    encrypted: bool,
-    signed: bool,
-) -> str:
-    """Return the mode that a name stands for; raise InvalidRequest unless it is supported.
-
-    A query never carries a token (Multiple Response Types §2.1, §5), unless the client gets its
-    JWTs `encrypted` (JARM §2.3.1). `signed` if the client's profile allows no other mode than JWTs.
-    """
-    mode = response_type.default_mode + JWT_SUFFIX if name == JWT else name
-    if mode not in supported:
-        refused = RefusedValue("response_mode", name)
-        known = ", ".join((*supported, JWT))
-        raise InvalidRequest(f"response_mode is not one of {known}", refused=refused)
-    if signed and not mode.endswith(JWT_SUFFIX):
-        raise InvalidRequest(f"response_mode {mode} is not signed, as the client's profile demands")
-    is_readable = mode == "query" or (mode == "query.jwt" and not encrypted)
-    if is_readable and response_type.from_front_channel:
-        raise InvalidRequest(f"response_mode {mode} is not allowed where a token is returned")
-    return mode
 
 
 def parse_prompt(text: str | None) -> frozenset[str]:
