@@ -38,18 +38,20 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
             return registry.acr_met(session.methods, acr=session.acr)
         return met
 
-    def is_satisfied_by(
-        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
-    ) -> bool:
+    def is_satisfied_by(self, amr: tuple[str, ...], registry: Registry, *, acr: str | None) -> bool:
         """Return whether a sign-in by these methods meets all that is insisted on."""
         asked = [(one,) for one in self.required] + ([self.values] if self.essential else [])
         return all(registry.acr_met(amr, values, acr=acr) is not None for values in asked)
 
-    def is_wish_met_by(
-        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
-    ) -> bool:
+    def is_wish_met_by(self, amr: tuple[str, ...], registry: Registry, *, acr: str | None) -> bool:
         """Return whether it meets one of those that are asked for, insisted on or not."""
         return not self.values or registry.acr_met(amr, self.values, acr=acr) is not None
+
+    def is_met_by(self, amr: tuple[str, ...], registry: Registry, *, acr: str | None) -> bool:
+        """Return whether it meets all that is insisted on, and one of those that are asked for."""
+        return self.is_satisfied_by(amr, registry, acr=acr) and self.is_wish_met_by(
+            amr, registry, acr=acr
+        )
 
 
 def combine_acr(

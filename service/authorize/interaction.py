@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -30,15 +30,11 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
-    factors: Factors = msgspec.field(default_factory=Factors)
+    factors: Factors
     """The second factors of the session's user; not read where they decide nothing."""
-    offered_factors: Mapping[str, frozenset[str]] = msgspec.field(
-        default_factory=dict[str, frozenset[str]]
-    )
+    offered_factors: Mapping[str, frozenset[str]]
     """The methods among them that the user can use now, with the `amr` that each can add."""
-    enrollable: Mapping[str, Sequence[frozenset[str]]] = msgspec.field(
-        default_factory=dict[str, Sequence[frozenset[str]]]
-    )
+    enrollable: Mapping[str, Sequence[frozenset[str]]]
     """The methods that anybody can enrol, with the sets of `amr` of which a new factor adds one."""
     acr_step: Step | None = None
     """The step that can meet an acr which the session does not meet."""
@@ -59,12 +55,9 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
             session.methods, self.registry, acr=session.acr
         )
 
-    def is_acr_met_by(self, amr: Iterable[str], *, acr: str | None = None) -> bool:
+    def is_acr_met_by(self, amr: tuple[str, ...], *, acr: str | None = None) -> bool:
         """Return whether these authentication methods meet the acr that is asked for and what is required."""
-        methods, asked, registry = tuple(amr), self.request.acr, self.registry
-        return asked.is_satisfied_by(methods, registry, acr=acr) and asked.is_wish_met_by(
-            methods, registry, acr=acr
-        )
+        return self.request.acr.is_met_by(amr, self.registry, acr=acr)
 
     @property
     def needs_login(self) -> bool:

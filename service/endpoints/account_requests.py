@@ -174,13 +174,8 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a password could meet an authentication context that the session does not meet."""
         registry = self.sign_in.flow.registry.current
         asked = pending.asked_acr(client, registry)
-
-        def is_met(amr: tuple[str, ...], acr: str | None) -> bool:
-            return asked.is_satisfied_by(amr, registry, acr=acr) and asked.is_wish_met_by(
-                amr, registry, acr=acr
-            )
-
-        return not is_met(session.methods, session.acr) and is_met(AMR, None)
+        is_met = asked.is_met_by(session.methods, registry, acr=session.acr)
+        return not is_met and asked.is_met_by(AMR, registry, acr=None)
 
     def _lacks_factor(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether the client, or what it asks for, needs more than the user has given.

@@ -37,15 +37,15 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     method: str
     path: str
-    url: str | None = None
+    url: str | None
     """The whole URL, of a request that a proxy asks about; None for one to this service itself."""
     proofs: tuple[str, ...]
     """The `DPoP` headers."""
     needs_nonce: bool
-    algorithms: Collection[str] = SIGNING_ALGORITHMS
+    algorithms: Collection[str]
     """Those that the profile of the client allows."""
-    access_token: str | None = None
-    """The token that is presented with the proof, at a protected resource."""
+    access_token: str | None
+    """The token that is presented with the proof at a protected resource; None at another endpoint."""
 
 
 class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):

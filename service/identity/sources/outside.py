@@ -18,7 +18,7 @@ from service.identity.sources.circuit import Circuit
 from service.identity.sources.last_seen import LastSeen
 from service.model.events import Emit
 from service.model.factors import Factors, FactorStore
-from service.model.timings import OthersAnswered, ignore_timing
+from service.model.timings import OthersAnswered
 from service.model.user import (
     Closes,
     DisablesUsers,
@@ -75,7 +75,7 @@ class OutsideUsers:
         settings: Users,
         last_seen: LastSeen,
         *,
-        timed: Emit = ignore_timing,
+        timed: Emit,
     ) -> None:
         self._source = source
         self._circuit = Circuit()
