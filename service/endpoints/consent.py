@@ -17,6 +17,7 @@ from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes, shown_values
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.protocol.authorization_details import types_of
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
@@ -100,9 +101,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 subject=session.subject,
                 scope=allowed.scope,
                 claims=allowed.claims,
-                authorization_details_types=frozenset(
-                    [str(detail["type"]) for detail in request.authorization_details]
-                ),
+                authorization_details_types=types_of(request.authorization_details),
                 remembered=remembered,
             )
         )

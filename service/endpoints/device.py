@@ -14,6 +14,7 @@ from service.authorize.user_codes import format_user_code, parse_user_code
 from service.model.events import ConsentGiven
 from service.pages.display import shown_details, shown_scopes
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidRequest, UnmetAuthenticationRequirements
 
 
@@ -125,9 +126,6 @@ def _make_event(interaction: Interaction, subject: str) -> ConsentGiven:
         client_id=request.client.client_id,
         subject=subject,
         scope=request.scope,
-        claims=frozenset(),
-        authorization_details_types=frozenset(
-            [str(detail["type"]) for detail in request.authorization_details]
-        ),
+        authorization_details_types=types_of(request.authorization_details),
         remembered=False,
     )

@@ -255,7 +255,7 @@ class ConsentGiven(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     claims: frozenset[str] = frozenset()
     """Claims requested by name, beyond those of the scope."""
-    authorization_details_types: frozenset[str] = frozenset()
+    authorization_details_types: tuple[str, ...] = ()
     """The types alone: what an object says may be confidential."""
     remembered: bool
 

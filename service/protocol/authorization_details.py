@@ -28,10 +28,8 @@ _LARGEST_INTEGER = 2**63 - 1
 _decode = msgspec.json.Decoder().decode
 
 
-def parse_details(text: str | None) -> tuple[Detail, ...]:
+def parse_details(text: str) -> tuple[Detail, ...]:
     """Return the objects; InvalidAuthorizationDetails if they are too long, too many, too deep or without a type."""
-    if text is None:
-        return ()
     if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
         raise InvalidAuthorizationDetails(f"{PARAMETER} is longer than {MAX_BYTES} bytes")
     try:

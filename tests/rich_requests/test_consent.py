@@ -72,7 +72,7 @@ async def test_it_is_asked_each_time_and_not_remembered(asking: Asking) -> None:
     assert (await asking.page(PAYMENT)).path == "/account/consent"
     (given,) = [one for one in asking.app.service.events if isinstance(one, ConsentGiven)]
     assert not given.remembered
-    assert given.authorization_details_types == {"payment_initiation"}
+    assert given.authorization_details_types == ("payment_initiation",)
 
 
 async def test_it_is_asked_where_the_scope_is_remembered(
