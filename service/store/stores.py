@@ -67,8 +67,8 @@ class Stores:
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:
         self.sessions = Records(prefix, "ss", Session, 4)  # its idle or absolute end
-        self.fresh_logins = Records(prefix, "fl", str)  # identity/fresh_logins.py
         self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
+        self.fresh_logins = Records(prefix, "fl", str)  # identity/fresh_logins.py
         self.session_authorizations = index("sa")  # those that end with the session
         self.session_clients = index("sc")  # those that are notified of its end
         # Under LOGOUT:
