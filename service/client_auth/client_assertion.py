@@ -18,6 +18,7 @@ from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
+from service.protocol.paths import token_endpoint_of
 from service.protocol.token_types import CLIENT_ASSERTION
 from service.store.stores import Stores
 
@@ -61,8 +62,6 @@ class PrivateKeyJwt(msgspec.Struct, frozen=True):
 
 class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
-    token_endpoint: str
-    """Its path; an assertion may be addressed to it wherever it is sent."""
     keys: ClientKeys
     stores: Stores
     clock_skew: int
@@ -108,8 +107,8 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         """
         if client.follows_fapi2 and audience != self.issuer:
             raise jose.JwtRefused("aud is not the issuer")
-        base = self.issuer.rstrip("/")
-        ours = (self.issuer, base + self.token_endpoint, base + endpoint)
+        here = self.issuer.rstrip("/") + endpoint
+        ours = (self.issuer, token_endpoint_of(self.issuer), here)
         if not any(audience in (one, [one]) for one in ours):
             raise jose.JwtRefused("aud is not this service alone")
 

@@ -20,6 +20,7 @@ from service.model.registry import LiveRegistry
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import UserStore
 from service.protocol.id_jag import TYP
+from service.protocol.paths import token_endpoint_of
 from service.protocol.subject_template import LONGEST_SUBJECT, fill_template
 from service.store.stores import Stores
 from service.tokens.claims import without_protocol_claims
@@ -61,8 +62,6 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     """For every grant that accepts JWTs of others; each decides for itself how often one may be used."""
 
     issuer: str
-    token_endpoint: str
-    """Its whole URL."""
     registry: LiveRegistry
     keys: IssuerKeys
     users: UserStore
@@ -134,7 +133,8 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
                 raise JwtRefused("aud is not the issuer of this service alone")
             return
         named = cast("list[object]", aud) if isinstance(aud, list) else [aud]
-        ours = (issuer.audience,) if issuer.audience else (self.issuer, self.token_endpoint)
+        usual = (self.issuer, token_endpoint_of(self.issuer))
+        ours = (issuer.audience,) if issuer.audience else usual
         if not any(one in ours for one in named):
             raise JwtRefused("this service is not in its aud")
 

@@ -11,7 +11,6 @@ from service.clients.workload_keys import WorkloadKeys
 from service.config.rules.mutual_tls import methods_without_evidence
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
-from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
 
 
 def build_client_authentication(
@@ -21,7 +20,6 @@ def build_client_authentication(
     configuration = shared.configuration
     assertions = ClientAssertions(
         issuer=shared.issuer,
-        token_endpoint=TOKEN_ENDPOINT,
         keys=keys.of_clients,
         stores=shared.stores,
         clock_skew=configuration.server.clock_skew,

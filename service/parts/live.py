@@ -20,7 +20,6 @@ from service.model.registry import Registry
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.parts.whole import Parts
-from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
 from service.tokens.granting import GrantServices
 
 SETTLING = 1
@@ -32,7 +31,6 @@ def build_transaction_tokens(parts: Parts) -> TransactionTokens:
     shared = parts.shared
     return TransactionTokens(
         issuer=shared.issuer,
-        token_endpoint=shared.issuer.rstrip("/") + TOKEN_ENDPOINT,
         active_tokens=parts.tokens.active_tokens,
         client_keys=parts.keys.of_clients,
         clock_skew=shared.configuration.server.clock_skew,

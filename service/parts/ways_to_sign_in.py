@@ -15,7 +15,6 @@ from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import Directory
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
-from service.protocol.paths import TOKEN as TOKEN_ENDPOINT
 
 
 def build_local_sign_in(shared: Shared, users: Directory) -> LocalSignIn:
@@ -53,7 +52,6 @@ def build_foreign_assertions(shared: Shared, users: Directory) -> ForeignAsserti
     published = PublishedKeys(client_http)
     return ForeignAssertions(
         issuer=shared.issuer,
-        token_endpoint=shared.issuer.rstrip("/") + TOKEN_ENDPOINT,
         registry=shared.registry,
         keys=IssuerKeys(published=published, http=client_http.free),
         users=users,

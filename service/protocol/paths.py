@@ -6,3 +6,8 @@ AUTHORIZE = "/connect/authorize"
 TOKEN = "/connect/token"
 INTROSPECTION = "/connect/introspect"
 REVOCATION = "/connect/revocation"
+
+
+def token_endpoint_of(issuer: str) -> str:
+    """Return the URL of the token endpoint, to which a JWT may be addressed as to the issuer (RFC 7523 §3)."""
+    return issuer.rstrip("/") + TOKEN

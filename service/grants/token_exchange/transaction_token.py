@@ -20,6 +20,7 @@ from service.model.events import Emit, TransactionTokenIssued
 from service.model.handle import new_selector
 from service.model.trust_domain import TrustDomain
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
+from service.protocol.paths import token_endpoint_of
 from service.protocol.scope import format_scope, split_scope
 from service.protocol.token_types import TRANSACTION_TOKEN_TYP, uri_of
 from service.tokens.active import ActiveToken, ActiveTokens
@@ -55,8 +56,6 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
     """The transaction token service of every trust domain of the configuration."""
 
     issuer: str
-    token_endpoint: str
-    """Its whole URL."""
     active_tokens: ActiveTokens
     client_keys: ClientKeys
     clock_skew: int
@@ -122,7 +121,8 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
         )
         if claims.get("iss") != client.client_id:
             raise JwtRefused("iss is not the client_id")
-        if not any(claims.get("aud") in (one, [one]) for one in (self.issuer, self.token_endpoint)):
+        ours = (self.issuer, token_endpoint_of(self.issuer))
+        if not any(claims.get("aud") in (one, [one]) for one in ours):
             raise JwtRefused("aud is not this service alone")
         expires, issued = time_in(claims, "exp"), time_in(claims, "iat")
         if expires is None or issued is None or expires - issued > MAX_SELF_SIGNED_AGE:
