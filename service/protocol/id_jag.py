@@ -1,9 +1,6 @@
-"""The words of Identity Assertion JWT Authorization Grants, ID-JAGs for short, that both sides use."""
+"""The words of ID-JAGs that both sides use (draft-ietf-oauth-identity-assertion-authz-grant-04)."""
 
 from __future__ import annotations
-
-DRAFT = "draft-ietf-oauth-identity-assertion-authz-grant-04"
-"""The text that `identity/received_id_jag.py` and the issuing side implement."""
 
 TYP = "oauth-id-jag+jwt"
 """The `typ` header (§3.1)."""

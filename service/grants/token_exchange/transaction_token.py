@@ -1,4 +1,7 @@
-"""Transaction tokens: what a call chain within a trust domain is about (draft-ietf-oauth-transaction-tokens)."""
+"""Transaction tokens: what a call chain within a trust domain is about (draft-ietf-oauth-transaction-tokens-10).
+
+`req_wl` lists workloads as the versions of the draft up to 08 say, because 10 leaves that open.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,6 @@ from service.protocol.scope import format_scope, split_scope
 from service.protocol.token_types import TRANSACTION_TOKEN_TYP, uri_of
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.granting import ExchangedGrant, SignedClaims
-
-DRAFT = "draft-ietf-oauth-transaction-tokens-10"
-"""The draft that this file follows; `req_wl` lists workloads as its versions up to 08 say, because 10 leaves that open."""
 
 MAX_WORKLOADS = 5
 LONGEST_SUBJECT = 255

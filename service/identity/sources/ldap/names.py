@@ -14,8 +14,6 @@ WHOLE = "dn"
 
 _PLAIN = frozenset((string.ascii_letters + string.digits).encode())
 
-Rdns = list[tuple[str, str]]
-
 
 def filter_value(value: bytes) -> str:
     """Return a value as filters write it: all but letters and digits as hex (RFC 4515 §3)."""
