@@ -17,17 +17,14 @@ if TYPE_CHECKING:
 
 _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options", "schema")
 """Their values are not shown; a handler's options may contain the key of an API, and a schema is long."""
-_DERIVED = (
-    *("tenants_by_provider", "tenant_logos"),
-    *("resources_by_scope", "clients_by_mark", "permissions", "longest_token", "generation"),
-    *(
-        "client_authorities",
-        "default_signing_alg",
-        "introspection_signing_alg",
-        "is_valid",
-        "position",
-    ),
+_DERIVED = frozenset(
+    {
+        *("tenants_by_provider", "tenant_logos", "apis_by_identifier", "resources_by_scope"),
+        *("clients_by_mark", "permissions", "longest_token", "generation", "client_authorities"),
+        *("default_signing_alg", "introspection_signing_alg", "is_valid", "position"),
+    }
 )
+"""What follows from other entries and fields, whose changes are shown."""
 _NAMING_FIELDS = ("username", "acr", "handler")
 
 

@@ -163,6 +163,15 @@ def test_diff_says_what_changes(run: Callable[..., Any], tmp_path: Path) -> None
     ]
 
 
+def test_diff_shows_the_change_of_an_api_once(run: Callable[..., Any], tmp_path: Path) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    api = "api_resources: [{name: api, url: 'https://api.example/', display_name: %s}]\n"
+    old.write_text(GOOD + api % "Api")
+    new.write_text(GOOD + api % "Orders")
+    shown = "~ api_resources[api]\n    display_name: Api -> Orders\n"
+    assert run("diff", old, new).stdout == shown
+
+
 @pytest.mark.parametrize(
     ("change", "exit_code"), [("tenants: [{name: acme}]", 1), ("server: {port: 1}", 1), ("", 0)]
 )
