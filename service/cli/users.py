@@ -142,21 +142,17 @@ def reset_factors(settings: Configuration, person: Person) -> None:
       python -m service users reset-factors --username alice
     """
 
-    async def reset(shared: Shared) -> str:
-        directory = open_directory(shared)
-        try:
-            subject = await person.find_subject(directory)
-            removed = await _remove_factors(shared, directory, subject)
-            if removed == Factors():
-                await refuse_stranger(shared, directory, subject)
-        finally:
-            await directory.close()
+    async def reset(shared: Shared, directory: Directory) -> str:
+        subject = await person.find_subject(directory)
+        removed = await _remove_factors(shared, directory, subject)
+        if removed == Factors():
+            await refuse_stranger(shared, directory, subject)
         methods = ["unreadable"] if removed is None else _methods_of(removed)
         for method in methods:
             shared.emit(FactorRemoved(subject=subject, method=method, address=None))
         return ", ".join(methods) or "none"
 
-    click.echo(f"second factors removed: {on_store(settings, reset)}")
+    click.echo(f"second factors removed: {_with_users(settings, reset, needs_store=True)}")
 
 
 @users.command("end")
@@ -171,18 +167,14 @@ def end(settings: Configuration, person: Person) -> None:
       python -m service users end --subject 818727
     """
 
-    async def end_all(shared: Shared) -> tuple[int, int, int]:
-        directory = open_directory(shared)
-        try:
-            subject = await person.find_subject(directory)
-            ended = await _end_all_of(UserRecords(shared), subject)
-            if not any(ended):
-                await refuse_stranger(shared, directory, subject)
-        finally:
-            await directory.close()
+    async def end_all(shared: Shared, directory: Directory) -> tuple[int, int, int]:
+        subject = await person.find_subject(directory)
+        ended = await _end_all_of(UserRecords(shared), subject)
+        if not any(ended):
+            await refuse_stranger(shared, directory, subject)
         return ended
 
-    sessions, grants, consents = on_store(settings, end_all)
+    sessions, grants, consents = _with_users(settings, end_all, needs_store=True)
     click.echo(
         f"sessions ended: {sessions}; grants revoked: {grants}; consents withdrawn: {consents}"
     )
@@ -225,8 +217,13 @@ def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> s
     return _with_users(settings, write)
 
 
-def _with_users(settings: Configuration, work: Callable[[Shared, Directory], Awaitable[T]]) -> T:
-    """Run work with the users, which needs no store that other processes reach."""
+def _with_users(
+    settings: Configuration,
+    work: Callable[[Shared, Directory], Awaitable[T]],
+    *,
+    needs_store: bool = False,
+) -> T:
+    """Run work with the users; only work on their records needs a store that other processes reach."""
 
     async def run(shared: Shared) -> T:
         directory = open_directory(shared)
@@ -237,7 +234,7 @@ def _with_users(settings: Configuration, work: Callable[[Shared, Directory], Awa
         finally:
             await directory.close()
 
-    return with_shared(settings, run)
+    return (on_store if needs_store else with_shared)(settings, run)
 
 
 def _summary(user: User) -> dict[str, object]:
