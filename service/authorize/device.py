@@ -12,6 +12,7 @@ from service.identity.sessions import new_authorization, note_client
 from service.model.events import AuthorizationGranted, ConsentDenied, Emit, UserCodeRefused
 from service.model.polling import PolledPlace, PolledRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
+from service.protocol.authorization_details import types_of
 from service.protocol.errors import ConsentRequired
 from service.protocol.params import Params
 from service.protocol.scope import format_scope
@@ -91,6 +92,7 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
                 subject=session.subject,
                 response_type="device_code",
                 scope=authorization.scope,
+                authorization_details_types=types_of(authorization.authorization_details),
             )
         )
 

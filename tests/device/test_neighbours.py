@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.model.events import AuthorizationGranted
 from service.model.polling import DEVICE_CODE
 from tests.device.tv import PATH, Television, ask_for_codes
 from tests.driving.browser import Browser
@@ -37,6 +38,8 @@ async def test_details_are_shown_and_granted(service: RunningService, browser: B
     assert page.has("authorization-details")
     assert "Pay 123.50 EUR to Merchant A" in page.text
     await browser.submit(page, action="allow")
+    (granted,) = (each for each in service.events if isinstance(each, AuthorizationGranted))
+    assert set(granted.authorization_details_types) == {PAYMENT["type"], ACCOUNTS["type"]}
     narrowed = await tv.poll(authorization_details=json.dumps([ACCOUNTS]))
     assert narrowed["authorization_details"] == [ACCOUNTS]
     assert claims_in(narrowed["access_token"])["authorization_details"] == [ACCOUNTS]
