@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, TypeVar, overload
 
@@ -20,6 +21,12 @@ from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
 
 log = structlog.stdlib.get_logger(__name__)
+
+LONGEST_CAUSE = 200
+"""Characters of an error of Redis that the log has."""
+
+SECONDS_BETWEEN_REFUSALS = 60
+"""For how long Redis must not have refused for a reason until the reason is logged again."""
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -50,6 +57,8 @@ class KeyValue:
         self._timeout = timeout
         self._timed = timed
         self._away_since: float | None = None
+        self._refused_at: dict[str, float] = {}
+        """When Redis last answered with an error, by the error's first word."""
         self.failures = 0
         """Calls that have failed since the start."""
         self.waiting = 0
@@ -193,6 +202,8 @@ class KeyValue:
             trouble = None
         except TROUBLE as error:
             trouble = type(error).__name__
+            if type(error) is ResponseError:
+                self._log_refusal(str(error))
             raise self._unavailable() from error
         finally:
             took = monotonic() - began
@@ -209,6 +220,14 @@ class KeyValue:
         if self._away_since is None:
             self._away_since = monotonic()
         return StoreUnavailable("the store cannot be reached")
+
+    def _log_refusal(self, error: str) -> None:
+        """Log an error of Redis when its first word, such as READONLY, is a new one."""
+        word, now = error.partition(" ")[0], monotonic()
+        if now - self._refused_at.get(word, -inf) > SECONDS_BETWEEN_REFUSALS:
+            # An unknown command is quoted with its arguments, among which are values.
+            log.warning("redis refuses", cause=error.partition(", with args")[0][:LONGEST_CAUSE])
+        self._refused_at[word] = now
 
 
 def _forget(tracking: Tracking, writes: Sequence[Command], answers: list[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from redis.crc import key_slot
+from structlog.testing import capture_logs
 
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.opening import open_store
@@ -140,6 +141,44 @@ async def test_reads_succeed_on_a_replica_that_refuses_writes(
         assert answers[0::2] == [(1,)] * 50
         assert all(isinstance(each, StoreUnavailable) for each in answers[1::2])
         await asyncio.sleep(0.6)  # so that it is worth while to look for another master
+
+
+async def test_the_reason_of_a_refusal_is_logged_once(kv: KeyValue, redis: TcpRedis) -> None:
+    tell(redis, TROUBLES["READONLY"].begins)
+    with capture_logs() as logged:
+        for _ in range(3):
+            assert await refused(kv, ("SET", "ts:{x}:k", b"1", "EX", 60))
+            assert await kv.read(Read("ts:{x}:k", int)) == (None,)
+    (line,) = (each for each in logged if each["event"] == "redis refuses")
+    assert (line["log_level"], line["cause"].split()[0]) == ("warning", "READONLY")
+
+
+async def test_each_new_reason_of_a_refusal_is_logged(kv: KeyValue, redis: TcpRedis) -> None:
+    write = ("SET", "ts:{x}:k", b"1", "EX", 60)
+    with capture_logs() as logged:
+        for name in ("OOM", "NOREPLICAS", "OOM"):
+            tell(redis, TROUBLES[name].begins)
+            assert await refused(kv, write)
+            tell(redis, TROUBLES[name].ends)
+    causes = [each["cause"].split()[0] for each in logged if each["event"] == "redis refuses"]
+    assert causes == ["OOM", "NOREPLICAS"]
+
+
+async def test_the_logged_reason_of_a_refusal_has_no_values(kv: KeyValue) -> None:
+    with capture_logs() as logged:
+        assert await refused(kv, ("NOSUCH" + "X" * 300, "ts:{x}:k", b"a secret"))
+    (line,) = logged
+    assert line["cause"].startswith("ERR unknown command")
+    assert "secret" not in line["cause"]
+    assert len(line["cause"]) <= 200
+
+
+async def refused(kv: KeyValue, command: tuple[Any, ...]) -> bool:
+    try:
+        await kv.write(command)
+    except StoreUnavailable:
+        return True
+    return False
 
 
 async def _works(service: RunningService) -> bool:
