@@ -33,12 +33,12 @@ def commands() -> list[str]:
     return re.findall(r"^```bash\n(.*?)```$", section.split("\n## ")[0], re.MULTILINE | re.DOTALL)
 
 
-def done(command: str, redis: TcpRedis) -> None:
+def done(command: str, redis: TcpRedis, credentials: str = "") -> None:
     """Run a command of the page."""
     subprocess.run(
-        ["bash", "-ec", command],
+        ["bash", "-c", command],
         cwd=redis.folder,
-        env={**os.environ, "REDIS_URL": f"redis://{redis.address}"},
+        env={**os.environ, "REDIS_URL": f"redis://{credentials}{redis.address}"},
         stdout=subprocess.DEVNULL,
         check=True,
         timeout=30,
@@ -116,3 +116,30 @@ def test_replicas_that_run_follow_keys_that_are_put_back(
         eventually(lambda: jwks(url) != published)
         done(restore, redis)
         eventually(lambda: jwks(url) == published)
+
+
+@pytest.mark.parametrize("credentials", ["", ":pw@"], ids=["no-password", "no-user-name"])
+def test_backup_and_restore_fail_where_redis_refuses_the_password(
+    redis: TcpRedis, credentials: str
+) -> None:
+    backup, restore = commands()
+    for name in ("keys.backup", "records.backup"):
+        (redis.folder / name).write_text("ts:{x}:rc eA==\n")
+    redis.tell("CONFIG", "SET", "requirepass", "pw")
+    for command in (restore, backup):
+        with pytest.raises(subprocess.CalledProcessError):
+            done(command, redis, credentials)
+    done(backup, redis, "default:pw@")
+
+
+def test_every_record_without_an_expiry_is_restored(redis: TcpRedis) -> None:
+    backup, restore = commands()
+    records = {f"ts:{{x}}:{kind}": f"a {kind}\n".encode() for kind in ("fa", "po", "rc")}
+    for key, value in ({"ts:keys": b"keys"} | records).items():
+        redis.tell("SET", key, value)
+    done(backup, redis)
+    redis.tell("FLUSHALL")
+    done(restore, redis)
+    assert {key: redis.tell("GET", key).rstrip() for key in records} == {
+        key: value.rstrip() for key, value in records.items()
+    }
