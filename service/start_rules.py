@@ -12,10 +12,11 @@ from pathlib import Path
 from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
 from service.config.load import load
-from service.config.problem import Finding, warning
+from service.config.problem import Finding, encrypted_key, warning
 from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import SigningKey
+from service.tls import KeyIsEncrypted
 
 
 def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
@@ -73,6 +74,8 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
 
     try:
         ServerTls(tls)
+    except KeyIsEncrypted:
+        yield encrypted_key(("server", "tls", "private_key"))
     except OSError as error:
         message = f"is no private key, PEM, of the certificate: {error.strerror}"
         yield Finding(("server", "tls", "private_key"), message)

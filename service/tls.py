@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import ssl
 from pathlib import Path
+from typing import NoReturn
+
+
+class KeyIsEncrypted(OSError):
+    """A private key has a passphrase, which nobody can enter while a service runs."""
 
 
 def make_context(
@@ -17,3 +23,17 @@ def make_context(
     context = ssl.create_default_context(purpose, cafile=ca_file)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
+
+
+def show_certificate(
+    context: ssl.SSLContext, certificate: Path | str, private_key: Path | str | None
+) -> None:
+    """Let a context show a certificate; raise OSError if the files cannot be used.
+
+    Without a function for the passphrase OpenSSL would ask for it on the terminal, and wait.
+    """
+    context.load_cert_chain(certificate, private_key, password=_refuse_passphrase)
+
+
+def _refuse_passphrase() -> NoReturn:
+    raise KeyIsEncrypted(errno.EINVAL, "the private key is encrypted; remove its passphrase")

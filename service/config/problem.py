@@ -38,6 +38,12 @@ def warning(location: Location, message: str, hint: str | None = None) -> Findin
     return Finding(location, message, hint, "warning")
 
 
+def encrypted_key(location: Location) -> Finding:
+    """Return the finding of a private key for TLS that has a passphrase."""
+    message = "the private key is encrypted, and nobody enters its passphrase at a start"
+    return Finding(location, message, "remove it: openssl pkey -in KEY.pem -out PLAIN.pem")
+
+
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """A finding with the file, line and column that a person has to look at."""
 

@@ -18,7 +18,7 @@ from service.config.reading.files import Stamp, stamp_of
 from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, Unreachable
 from service.model.request_context import current_traceparent
 from service.outgoing.guard import AddressPolicy, GuardedResolver
-from service.tls import make_context
+from service.tls import make_context, show_certificate
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -183,7 +183,7 @@ class OutgoingHttp:
         if self._ca_file is not None:
             tls.load_verify_locations(self._ca_file)
         if self._certificate is not None:
-            tls.load_cert_chain(self._certificate.certificate, self._certificate.private_key)
+            show_certificate(tls, self._certificate.certificate, self._certificate.private_key)
         return tls
 
     def _socket(

@@ -15,7 +15,7 @@ import structlog
 
 from service.config.schema.server import Tls
 from service.server.connections import HEAD_SECONDS, SECONDS_BETWEEN_WARNINGS, Connections
-from service.tls import make_context
+from service.tls import make_context, show_certificate
 
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
@@ -62,7 +62,7 @@ class ServerTls:
     def _read(self) -> ssl.SSLContext:
         context = make_context(ssl.Purpose.CLIENT_AUTH)
         context.set_ciphers(CIPHERS_OF_TLS_1_2)
-        context.load_cert_chain(self.settings.certificate, self.settings.private_key)
+        show_certificate(context, self.settings.certificate, self.settings.private_key)
         if self.asks_for_certificates and self.settings.client_ca is not None:
             # Which client needs a certificate says its registration (RFC 8705 §2).
             context.verify_mode = ssl.CERT_OPTIONAL

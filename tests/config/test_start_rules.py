@@ -17,10 +17,11 @@ from service.config.schema.file import ConfigurationFile
 from service.keys.jose import Key
 from service.model.events import RegistryReloadRefused
 from service.start_rules import START_RULES
-from tests.driving.certificate import certified
+from tests.driving.certificate import certified, with_passphrase
 
 SOUND = "issuer: https://auth.example.com\n"
 TLS = "server: {tls: {certificate: %s, private_key: %s}}"
+HTTP_USERS = "users: {source: http, http: {find_url: 'https://u.example/f', verify_url: 'https://u.example/v', %s}}"
 FILES = "signing: {source: files, keys: [%s]}"
 
 
@@ -32,7 +33,7 @@ def folder(file: Path) -> Path:
     key = orjson.dumps(Key.generate("ES256").private_jwk)
     for name in ("key.jwk", "copy.jwk"):
         (folder / name).write_bytes(key)
-    certified(folder)
+    with_passphrase(certified(folder))
     (folder / "broken").mkdir()
     (folder / "broken/login.html").write_text("<p>\n{{ oops")
     return folder
@@ -58,6 +59,16 @@ CASES = {
         TLS % ("loopback.pem", "key.jwk"),
         "server.tls.private_key",
         "is no private key, PEM, of the certificate",
+    ),
+    "private_key_is_not_encrypted": (
+        TLS % ("loopback.pem", "locked.pem"),
+        "server.tls.private_key",
+        "the private key is encrypted",
+    ),
+    "users_private_key_is_not_encrypted": (
+        HTTP_USERS % "certificate: loopback.pem, private_key: locked.pem",
+        "users.http.private_key",
+        "the private key is encrypted",
     ),
     "languages_have_messages": (
         "ui: {locales: [en, fi]}",

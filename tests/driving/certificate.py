@@ -9,7 +9,13 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 FOR_AUTHORITIES = x509.KeyUsage(
     digital_signature=True,
@@ -45,3 +51,12 @@ def certified(folder: Path) -> Path:
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
     return file
+
+
+def with_passphrase(file: Path) -> Path:
+    """A PEM file next to this one with the same private key, encrypted."""
+    key = load_pem_private_key(file.read_bytes(), None)
+    encrypted = BestAvailableEncryption(b"passphrase")
+    locked = file.with_name("locked.pem")
+    locked.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encrypted))
+    return locked

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from service.store.keyvalue import StoreUnavailable
 from service.store.opening import open_store
 from tests.driving.authority import root
+from tests.driving.certificate import with_passphrase
 from tests.driving.redis_servers import SENTINEL, TcpRedis, tls_redis
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -111,6 +112,14 @@ async def test_a_client_shows_its_certificate(certified: TcpRedis) -> None:
     missing = await refusal(f"{certified.url}&ssl_certfile=/nowhere.pem")
     assert "ssl_ options" in missing
     assert "No such file" in missing
+
+
+async def test_the_passphrase_of_an_encrypted_key_is_not_asked_for(certified: TcpRedis) -> None:
+    file = certified.certificate
+    assert file is not None
+    locked = with_passphrase(file)
+    refused = await refusal(f"{certified.url}&ssl_certfile={file}&ssl_keyfile={locked}")
+    assert "the private key is encrypted" in refused
 
 
 async def test_sentinels_have_credentials_of_their_own(plain: TcpRedis, tmp_path: Path) -> None:

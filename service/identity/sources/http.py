@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from service.config.problem import Finding
+from service.config.problem import Finding, encrypted_key
 from service.config.rules.uris import is_loopback
 from service.config.schema.http_users import HttpUsers
 from service.config.schema.users import Users
 from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
 from service.model.user import MAX_SUB, MAX_USERNAME, User, UsersUnavailable, fold_username
+from service.tls import KeyIsEncrypted, show_certificate
 
 if TYPE_CHECKING:
     from service.identity.sources import Tools
@@ -157,7 +158,9 @@ def _certificate_problems(http: HttpUsers) -> Iterator[Finding]:
         return
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_cert_chain(pair.certificate, pair.private_key, password="")
+        show_certificate(context, pair.certificate, pair.private_key)
+    except KeyIsEncrypted:
+        yield encrypted_key((*_HTTP, "private_key" if http.private_key else "certificate"))
     except ssl.SSLError:
         message = "is no certificate, PEM, or private_key is not its key"
         yield Finding((*_HTTP, "certificate"), message)

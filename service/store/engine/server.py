@@ -15,7 +15,7 @@ from typing import Any
 from service.store.engine.engine import ConnectionLost, ResponseError
 from service.store.engine.link import Link
 from service.store.verbs import Command
-from service.tls import make_context
+from service.tls import make_context, show_certificate
 
 Address = tuple[str, int]
 
@@ -120,7 +120,7 @@ def _tls_context(options: Mapping[str, str]) -> ssl.SSLContext:
     context.verify_mode = verify
     try:
         if "ssl_certfile" in options:
-            context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"))
+            show_certificate(context, options["ssl_certfile"], options.get("ssl_keyfile"))
         if "ssl_ca_certs" in options:
             context.load_verify_locations(options["ssl_ca_certs"])
     except OSError as error:
