@@ -7,11 +7,17 @@ from pathlib import Path
 
 import click
 
-from service.cli.settings import FILE, file_option, load_settings, load_with_source
+from service.cli.settings import (
+    FILE,
+    file_option,
+    load_settings,
+    load_with_source,
+    shown_as_refused,
+)
 from service.cli.table import format_option, print_json
 from service.cli.ways.changes import gained_ways
 from service.cli.ways.drawing import FORMATS, Edge, edge_members
-from service.cli.ways.expected import BadRow, find_failures, read_rows
+from service.cli.ways.expected import find_failures, read_rows
 from service.cli.ways.finding import find_api, find_entry, find_ways
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.cli.ways.places import Places
@@ -112,10 +118,8 @@ def test(expected: Path, file: Path) -> None:
     Example:
       python -m service test registry.test.yaml
     """
-    try:
+    with shown_as_refused({}):
         rows = read_rows(expected)
-    except BadRow as error:
-        raise click.ClickException(str(error)) from error
     registry = load_settings(file).registry
     failures = [*find_failures(rows, registry, find_ways(registry))]
     for failure in failures:

@@ -279,7 +279,34 @@ def test_file_without_expectations_is_refused(run: Run, tmp_path: Path, text: st
 
 def test_missing_file_of_expectations_is_refused(run: Run, tmp_path: Path) -> None:
     result = run("test", tmp_path / "missing.yaml")
-    assert (result.exit_code, "cannot be read" in result.stderr) == (1, True)
+    assert (result.exit_code, "missing.yaml:1:1: error: No such file" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "shown"),
+    [
+        ("- client: shop\n  cannot: [orders]\n  cannot: []\n", 3, "the key stands twice"),
+        ("- {client: shop, can: [orders]}\n- {client: shop, can: orders}\n", 2, "a list of names"),
+        ("- {client: shop, can: [orders]}\n- {client: shop}\n", 2, "a row has client with can"),
+        ("- {client: shop, can: [orders]}\n- {client: shop, can: ['${X}']}\n", 2, "X"),
+        ("- {client: shop, can: [orders]}\n- {client: 1, can: []}\n", 2, "expected a name"),
+    ],
+)
+def test_unusable_expectations_are_refused_with_their_line(
+    run: Run, tmp_path: Path, text: str, line: int, shown: str
+) -> None:
+    expected = tmp_path / "registry.test.yaml"
+    expected.write_text(text)
+    result = run("test", expected)
+    assert (result.exit_code, shown in result.stderr) == (1, True)
+    assert f"{expected}:{line}:" in result.stderr
+
+
+def test_name_of_an_api_may_look_like_a_boolean_of_old_yaml(run: Run, tmp_path: Path) -> None:
+    expected = tmp_path / "registry.test.yaml"
+    expected.write_text("- {client: shop, can: [no]}\n")
+    result = run("test", expected)
+    assert result.stdout.startswith(f"{expected}: row 1: there is no API resource no")
 
 
 class TestAgainstTheTokenEndpoint:

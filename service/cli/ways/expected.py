@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
-import yaml
 
 from service.cli.ways.finding import Way, find_api, find_entry
 from service.cli.ways.missing import find_unknown, missing_conditions
+from service.config.problem import ConfigError, Finding
+from service.config.reading.files import FilesRead
+from service.config.reading.source import problem_at
+from service.config.reading.values import Reader, Value
+from service.config.reading.yaml_nodes import parse_file
 from service.model.registry import Registry
 
 _KEYS = ({"client", "can"}, {"client", "cannot"}, {"client", "can", "cannot"}, {"api", "only"})
-
-
-class BadRow(ValueError):
-    """The file of expectations cannot be used; the message says where and why."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,40 +34,33 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rows(file: Path) -> tuple[Row, ...]:
-    """Return the rows; raise BadRow if the file is not a list of them."""
-    try:
-        content = yaml.load(file.read_text(), yaml.CSafeLoader)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise BadRow(f"{file}: it cannot be read as YAML: {error}") from error
-    if not isinstance(content, list) or not content:
-        raise BadRow(f"{file}: it is a list of rows, such as {{client: frontend, can: [api1]}}")
-    rows = cast("list[object]", content)
-    return tuple(_read_row(file, number, row) for number, row in enumerate(rows, 1))
+    """Return the rows; raise ConfigError with every problem if the file is not a list of them."""
+    files = FilesRead()
+    root = parse_file(file, files)
+    reader = Reader({}, files)
+    values = reader.read(root)
+    findings = reader.findings or [*_find_problems(values)]
+    if findings:
+        raise ConfigError(problem_at(root, values, each) for each in findings)
+    rows = cast("list[dict[str, Any]]", values)
+    return tuple(msgspec.convert({"number": at, **row}, Row) for at, row in enumerate(rows, 1))
 
 
-def _read_row(file: Path, number: int, row: object) -> Row:
-    members = cast("Mapping[str, object]", row if isinstance(row, dict) else {})
-    if set(members) not in _KEYS:
-        raise BadRow(f"{file}: row {number} has client with can or cannot, or api with only")
-    lists: dict[str, tuple[str, ...]] = {}
-    names: dict[str, str] = {}
-    for key, value in members.items():
-        if key in {"client", "api"} and isinstance(value, str):
-            names[key] = value
-        elif isinstance(value, list) and all(
-            isinstance(each, str) for each in cast("list[object]", value)
-        ):
-            lists[key] = tuple(cast("list[str]", value))
-        else:
-            raise BadRow(f"{file}: row {number}: {key} is not what it has to be")
-    return Row(
-        number=number,
-        client=names.get("client"),
-        can=lists.get("can", ()),
-        cannot=lists.get("cannot", ()),
-        api=names.get("api"),
-        only=lists.get("only", ()),
-    )
+def _find_problems(values: Value) -> Iterator[Finding]:
+    if not isinstance(values, list) or not values:
+        yield Finding((), "expected a list of rows", "such as - {client: frontend, can: [api1]}")
+        return
+    for at, row in enumerate(values):
+        members = row if isinstance(row, dict) else {}
+        if set(members) not in _KEYS:
+            yield Finding((at,), "a row has client with can or cannot, or api with only")
+            continue
+        for key, value in members.items():
+            if key in {"client", "api"}:
+                if not isinstance(value, str):
+                    yield Finding((at, key), "expected a name", "numbers need quotes")
+            elif not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+                yield Finding((at, key), "expected a list of names", "such as [api1]")
 
 
 def find_failures(

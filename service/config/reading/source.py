@@ -63,7 +63,9 @@ class Source:
         others = [each for each in paths if each.absolute() != path.absolute()]
         self._problems: list[Problem] = []
         for included in _parse(others, files):
-            self._problems += [_problem(included, None, each) for each in _find_misplaced(included)]
+            self._problems += [
+                problem_at(included, None, each) for each in _find_misplaced(included)
+            ]
             for location in LISTS:
                 _append(self._root, location, included)
         self.values = reader.read(self._root)
@@ -89,7 +91,7 @@ class Source:
             first = self.problem(Finding(finding.first, ""))
             place = f"{first.file}:{first.line}:{first.column}"
             finding = replace(finding, message=f"{finding.message}, first at {place}")
-        problem = _problem(self._root, self.values, finding)
+        problem = problem_at(self._root, self.values, finding)
         variable = self._overridden.get(finding.location)
         return problem if variable is None else replace(problem, file=variable, line=0, column=0)
 
@@ -218,7 +220,7 @@ def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
     return "belongs into the main file only" if known else "unknown key", hint
 
 
-def _problem(root: yaml.Node, values: Value, finding: Finding) -> Problem:
+def problem_at(root: yaml.Node, values: Value, finding: Finding) -> Problem:
     """Return the problem with its place, the keys that lead to it, and entries of lists by their names.
 
     The place is that of the value, or of the key if that is wrong or the value has several lines.
