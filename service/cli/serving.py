@@ -24,7 +24,6 @@ from service.keys.problems import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.server.accepting import BACKLOG, ServerTls
 from service.server.process import Listening, Process
-from service.store.keyvalue import KeyValue
 
 HTTP_PORT = 80
 """Where http goes that names no port (RFC 9110 §4.2.1)."""
@@ -141,7 +140,6 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             ready()
             if announce:
                 click.echo(f"listening on {_url(sockets[0], secure=bool(tls))}", err=True)
-                await _warn_of_eviction(service.parts.shared.kv)
 
         await process.run(report_start)
 
@@ -159,16 +157,6 @@ def _check(tls: Sequence[ServerTls]) -> None:
 def _url(listening: socket, *, secure: bool) -> str:
     host, port = listening.getsockname()[:2]
     return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-async def _warn_of_eviction(kv: KeyValue) -> None:
-    policy = await kv.read_eviction_policy()
-    if policy not in (None, "noeviction"):
-        log.warning(
-            "Redis may evict what is not expired, and with it tokens and signing keys; "
-            "set its maxmemory-policy to noeviction",
-            maxmemory_policy=policy,
-        )
 
 
 def listen(server: Server) -> list[Sockets]:

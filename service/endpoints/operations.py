@@ -53,14 +53,20 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
             return json_answer(unready, status=503).for_aiohttp()
         ready: dict[str, object] = {"status": "ready", "registry": registry}
-        if self.memory.is_nearly_full:  # not a reason to be unready: all replicas share it
-            used = f"{self.memory.used} of {self.memory.limit} bytes are used"
-            ready["degraded"] = [f"store: {used}"]
+        if degraded := list(self._degraded()):  # no reason to be unready: all replicas share it
+            ready["degraded"] = degraded
         return json_answer(ready).for_aiohttp()
 
     async def metrics(self, request: web.Request) -> web.Response:
         headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
         return web.Response(body=self.render_metrics(), headers=headers)
+
+    def _degraded(self) -> Iterator[str]:
+        memory = self.memory
+        if memory.is_nearly_full:
+            yield f"store: {memory.used} of {memory.limit} bytes are used"
+        if memory.evicting_policy is not None:
+            yield f"store: keys may be evicted (maxmemory-policy {memory.evicting_policy})"
 
     def _reasons(self) -> Iterator[str]:
         if self.draining.is_set():

@@ -16,7 +16,7 @@ from service.model.request_context import current_request
 from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
-from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked, ResponseError
+from service.store.engine.engine import TROUBLE, Engine, Line, Memory, NotAsked, ResponseError
 from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
 
@@ -154,19 +154,8 @@ class KeyValue:
         """Raise StoreUnavailable if Redis does not answer."""
         await self._ask(self._line, [("PING",)])
 
-    async def read_eviction_policy(self) -> str | None:
-        """Return what Redis does when it is full; None if it does not tell."""
-        try:
-            (answer,) = await self._ask(self._line, [("CONFIG", "GET", "maxmemory-policy")])
-        except StoreUnavailable:
-            return None
-        return answer[1].decode() if answer else None
-
-    async def read_memory(self) -> tuple[int, int] | None:
-        """Return the bytes in use and at most (0: no limit), of the server nearest to its limit.
-
-        None if Redis does not tell: it is away, embedded, or its user may not ask.
-        """
+    async def read_memory(self) -> Memory | None:
+        """Return how full Redis is; None if it does not tell: it is away, embedded, or its user may not ask."""
         try:
             async with asyncio.timeout(2 * self._timeout):
                 return await self._engine.read_memory(seconds=self._timeout)

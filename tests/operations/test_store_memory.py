@@ -36,10 +36,12 @@ def config(
     return config
 
 
-async def look(service: RunningService, mortal_redis: Any, maxmemory: str) -> list[Any]:
-    """Give Redis this limit and look at it; what was logged."""
+async def look(
+    service: RunningService, mortal_redis: Any, value: str, setting: str = "maxmemory"
+) -> list[Any]:
+    """Give Redis this limit, or another setting, and look at it; what was logged."""
     with Redis.from_url(mortal_redis[0]) as redis:
-        redis.config_set("maxmemory", maxmemory)
+        redis.config_set(setting, value)
     with capture_logs() as logged:
         await service.parts.shared.store_memory.refresh()
     return logged
@@ -60,8 +62,9 @@ async def test_store_with_room_is_not_mentioned(service: RunningService, mortal_
 async def test_a_store_that_is_nearly_full_is_degraded_and_ready(
     service: RunningService, mortal_redis: Any
 ) -> None:
-    used = (await service.parts.shared.kv.read_memory() or (0, 0))[0]
-    (warning,) = await look(service, mortal_redis, str(used))
+    memory = await service.parts.shared.kv.read_memory()
+    assert memory is not None
+    (warning,) = await look(service, mortal_redis, str(memory.used))
     assert (warning["log_level"], warning["event"]) == ("warning", "Redis is nearly full")
     ready = await service.get("/health/ready")
     assert (ready.status, ready["status"]) == (200, "ready")
@@ -77,6 +80,21 @@ async def test_a_store_without_a_limit_is_never_full(
 ) -> None:
     assert await look(service, mortal_redis, "0") == []
     assert (await gauges(service))["limit_bytes"] == 0
+
+
+async def test_eviction_that_begins_later_is_warned_of_once_and_degrades(
+    service: RunningService, mortal_redis: Any
+) -> None:
+    assert await look(service, mortal_redis, "noeviction", "maxmemory-policy") == []
+    (warning,) = await look(service, mortal_redis, "allkeys-lru", "maxmemory-policy")
+    assert (warning["log_level"], warning["maxmemory_policy"]) == ("warning", "allkeys-lru")
+    assert await look(service, mortal_redis, "allkeys-lru", "maxmemory-policy") == []
+    ready = await service.get("/health/ready")
+    assert (ready.status, ready["status"]) == (200, "ready")
+    assert ready["degraded"] == ["store: keys may be evicted (maxmemory-policy allkeys-lru)"]
+    (relief,) = await look(service, mortal_redis, "noeviction", "maxmemory-policy")
+    assert relief["event"] == "Redis evicts nothing any more"
+    assert "degraded" not in (await service.get("/health/ready")).json
 
 
 async def test_redis_user_without_info_permission_shows_no_memory(

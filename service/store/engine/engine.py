@@ -42,8 +42,21 @@ UNREACHABLE = (ConnectionLost, OSError)
 TROUBLE = (RedisError, OSError)
 """Everything."""
 
+KEEPS_KEYS = "noeviction"
+"""The only maxmemory-policy by which no key goes that has not expired."""
+
 KEYS_AT_ONCE = 1000
 """How many keys Redis looks at before it answers somebody else."""
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """What Redis says about its memory; of a Cluster, the server nearest to its limit."""
+
+    used: int
+    limit: int
+    """0 if there is none."""
+    evicting_policy: str | None
+    """The maxmemory-policy, of any server, by which keys may go that have not expired; None if there is none."""
 
 
 class Line(Protocol):
@@ -86,8 +99,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
                 if not int(cursor):
                     break
 
-    async def read_memory(self, *, seconds: float) -> tuple[int, int] | None:
-        """Return the bytes in use and at most, of the server nearest to its limit; None if no server tells."""
+    async def read_memory(self, *, seconds: float) -> Memory | None:
+        """Ask all servers; return None if none tells."""
         masters = await self._masters(seconds)
         answers = await asyncio.gather(
             *[_ask_one(master, ("INFO", "memory"), seconds) for master in masters]
@@ -101,7 +114,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             for server in servers
             if "used_memory" in server  # some servers that speak for Redis leave it out
         ]
-        return max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf), default=None)
+        if not usages:
+            return None
+        used, limit = max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf))
+        policies = (server.get("maxmemory_policy", KEEPS_KEYS) for server in servers)
+        evicting = next((each for each in policies if each != KEEPS_KEYS), None)
+        return Memory(used=used, limit=limit, evicting_policy=evicting)
 
     def close(self) -> None:
         for line in {self.line, self.durable, self.tracked}:
