@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
@@ -16,7 +17,6 @@ from service.config.problem import Finding, encrypted_key, warning
 from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import SigningKey
-from service.tls import KeyIsEncrypted
 
 
 def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
@@ -71,6 +71,7 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
         yield from unfit
         return
     from service.server.accepting import ServerTls  # noqa: PLC0415
+    from service.tls import KeyIsEncrypted  # noqa: PLC0415
 
     try:
         ServerTls(tls)
@@ -93,6 +94,36 @@ def client_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Findi
     authorities = file.mtls.client_ca
     if authorities is not None and (reason := _find_certificate_problem(authorities)) is not None:
         yield Finding(("mtls", "client_ca"), reason)
+
+
+def store_certificates_can_be_used(file: ConfigurationFile) -> Iterator[Finding]:
+    """The files of the ssl_ options of store.url can be used; otherwise no connection to Redis could be opened."""
+    location, files = ("store", "url"), dict(parse_qsl(urlsplit(file.store.url).query))
+    names = [each for each in ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile") if each in files]
+    missing = [each for each in names if not Path(files[each]).is_file()]
+    for name in missing:
+        yield Finding(location, f"{name}: there is no file {files[name]}")
+    if missing:
+        return
+    authorities = files.get("ssl_ca_certs")
+    if authorities is not None and (reason := _find_certificate_problem(Path(authorities))):
+        yield Finding(location, f"ssl_ca_certs: {reason}")
+    if "ssl_certfile" in files:
+        yield from _judge_store_certificate(files["ssl_certfile"], files.get("ssl_keyfile"))
+
+
+def _judge_store_certificate(certificate: str, private_key: str | None) -> Iterator[Finding]:
+    import ssl  # noqa: PLC0415 - few files name certificates
+
+    from service.tls import KeyIsEncrypted, show_certificate  # noqa: PLC0415
+
+    try:
+        show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate, private_key)
+    except KeyIsEncrypted:
+        yield encrypted_key(("store", "url"))
+    except OSError as error:
+        message = f"ssl_certfile: {certificate} is no certificate, PEM, with its private key"
+        yield Finding(("store", "url"), f"{message}: {error.strerror}")
 
 
 def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
@@ -199,6 +230,7 @@ START_RULES: tuple[FileRule, ...] = (
     certificate_fits_its_key,
     further_authorities_can_be_trusted,
     client_authorities_can_be_trusted,
+    store_certificates_can_be_used,
     languages_have_messages,
     own_templates_are_sound,
     colours_are_readable,

@@ -21,6 +21,7 @@ from tests.driving.certificate import certified, with_passphrase
 
 SOUND = "issuer: https://auth.example.com\n"
 TLS = "server: {tls: {certificate: %s, private_key: %s}}"
+SEALED = "signing: {encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY}\n"
 HTTP_USERS = "users: {source: http, http: {find_url: 'https://u.example/f', verify_url: 'https://u.example/v', %s}}"
 FILES = "signing: {source: files, keys: [%s]}"
 
@@ -123,6 +124,35 @@ CASES = {
         "holds no certificates, PEM, or broken ones",
     ),
 }
+
+
+STORE_FILES = {
+    "missing": ("ssl_ca_certs=gone.pem", "ssl_ca_certs: there is no file gone.pem"),
+    "no-authorities": ("ssl_ca_certs=none.pem", "ssl_ca_certs: none.pem: holds no certificates"),
+    "no-certificate": ("ssl_certfile=none.pem", "ssl_certfile: none.pem is no certificate"),
+    "encrypted": (
+        "ssl_certfile=loopback.pem&ssl_keyfile=locked.pem",
+        "the private key is encrypted",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), STORE_FILES.values(), ids=list(STORE_FILES))
+def test_files_that_the_store_url_names_are_judged(
+    file: Path, options: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    file.write_text(f"{SOUND}{SEALED}store: {{url: 'rediss://h?{options}'}}\n")
+    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    assert (found.line, found.path) == (3, "store.url")
+    assert found.message.startswith(message)
+
+
+def test_files_that_the_store_url_names_may_be_sound(file: Path) -> None:
+    pem = file.parent / "loopback.pem"
+    url = f"rediss://h?ssl_ca_certs={pem}&ssl_certfile={pem}&ssl_keyfile={pem}"
+    file.write_text(f"{SOUND}{SEALED}store: {{url: '{url}'}}\n")
+    assert not inspect(file, {}, builtin_catalogue(), rules=START_RULES)
 
 
 @pytest.fixture(params=list(CASES.values()), ids=list(CASES))

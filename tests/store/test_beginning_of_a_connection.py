@@ -110,7 +110,7 @@ async def test_a_client_shows_its_certificate(certified: TcpRedis) -> None:
     assert await refusal(certified.url) != ""
     assert await refusal(f"{certified.url}&ssl_certfile={file}&ssl_keyfile={file}") == ""
     missing = await refusal(f"{certified.url}&ssl_certfile=/nowhere.pem")
-    assert "ssl_ options" in missing
+    assert "/nowhere.pem of the ssl_ options" in missing
     assert "No such file" in missing
 
 

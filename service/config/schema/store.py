@@ -35,6 +35,8 @@ def _store_url(value: object) -> str:
         raise types.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
     if url.scheme in _SINGLE and len(hosts) > 1:
         raise types.expected("one host in this store URL; several are redis+sentinel or +cluster")
+    if url.scheme == "unix" and hosts[0].netloc:
+        raise types.expected("a path with a / before it: unix:///run/redis/redis.sock")
     if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
         raise types.expected(
             "the master's name after the sentinels: redis+sentinel://h:p,h:p/service"

@@ -118,11 +118,14 @@ def _tls_context(options: Mapping[str, str]) -> ssl.SSLContext:
     named = options.get("ssl_check_hostname", "yes").upper() not in _NO
     context.check_hostname = named and verify is not ssl.CERT_NONE
     context.verify_mode = verify
+    used = ""
     try:
         if "ssl_certfile" in options:
+            used = " with ".join(filter(None, map(options.get, ("ssl_certfile", "ssl_keyfile"))))
             show_certificate(context, options["ssl_certfile"], options.get("ssl_keyfile"))
         if "ssl_ca_certs" in options:
-            context.load_verify_locations(options["ssl_ca_certs"])
+            used = options["ssl_ca_certs"]
+            context.load_verify_locations(used)
     except OSError as error:
-        raise ConnectionLost(f"the files of the ssl_ options cannot be used: {error}") from error
+        raise ConnectionLost(f"{used} of the ssl_ options cannot be used: {error}") from error
     return context
