@@ -40,8 +40,15 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_satisfied_by(self, amr: tuple[str, ...], registry: Registry, *, acr: str | None) -> bool:
         """Return whether a sign-in by these methods meets all that is insisted on."""
+        return self.find_unmet(amr, registry, acr=acr) is None
+
+    def find_unmet(
+        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
+    ) -> str | None:
+        """Return a context that is insisted on and not met, or several of which one would be enough."""
         asked = [(one,) for one in self.required] + ([self.values] if self.essential else [])
-        return all(registry.acr_met(amr, values, acr=acr) is not None for values in asked)
+        unmet = (" ".join(each) for each in asked if registry.acr_met(amr, each, acr=acr) is None)
+        return next(unmet, None)
 
     def is_wish_met_by(self, amr: tuple[str, ...], registry: Registry, *, acr: str | None) -> bool:
         """Return whether it meets one of those that are asked for, insisted on or not."""

@@ -240,7 +240,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         if session is None:
             raise errors.LoginRequired("no user is signed in")
         if interaction.lacks_acr:
-            raise errors.UnmetAuthenticationRequirements("the requested acr was not satisfied")
+            raise interaction.refuse_unmet_acr()
         parameters = await self.answering.grant(interaction, session, reply_to, claim)
         if interaction.consented_scope:
             await self.consents.prolong(session.subject, request.client)

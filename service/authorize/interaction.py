@@ -12,7 +12,12 @@ from service.identity.sign_ins import SignIn
 from service.model.factors import Factors
 from service.model.registry import Registry
 from service.model.session import Answers, Session
-from service.protocol.errors import LoginRequired, OAuthError
+from service.protocol.errors import (
+    LoginRequired,
+    OAuthError,
+    RefusedValue,
+    UnmetAuthenticationRequirements,
+)
 from service.tokens.permitted import may_use
 
 
@@ -46,6 +51,16 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
         if session is None:
             return asked.essential or bool(asked.required)
         return not asked.is_satisfied_by(session.methods, self.registry, acr=session.acr)
+
+    def refuse_unmet_acr(self) -> UnmetAuthenticationRequirements:
+        """Return the error of a session that does not meet what is insisted on; the log names the context."""
+        session, unmet = self.session, None
+        if session is not None:
+            unmet = self.request.acr.find_unmet(session.methods, self.registry, acr=session.acr)
+        refused = RefusedValue("acr", unmet)
+        return UnmetAuthenticationRequirements(
+            "the requested acr was not satisfied", refused=refused
+        )
 
     @property
     def wishes_acr(self) -> bool:

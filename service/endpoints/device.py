@@ -15,7 +15,7 @@ from service.model.events import ConsentGiven
 from service.pages.display import shown_details, shown_scopes
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.authorization_details import types_of
-from service.protocol.errors import InvalidRequest, UnmetAuthenticationRequirements
+from service.protocol.errors import InvalidRequest
 
 
 class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if step is not CONFIRM:
             return self._go_on(visit, waiting, step.path)
         if interaction.lacks_acr:
-            return await self._refuse(visit, waiting)
+            return await self.sign_in.refuse(visit, waiting, interaction.refuse_unmet_acr())
         request, registry = interaction.request, flow.registry.current
         context = {
             "action": PATH,
@@ -97,7 +97,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if session is None or step is not CONFIRM or polled is None:
             return self._go_on(visit, waiting, step.path)
         if interaction.lacks_acr:
-            return await self._refuse(visit, waiting)
+            return await self.sign_in.refuse(visit, waiting, interaction.refuse_unmet_acr())
         with self.sign_in.explain_end(parked.id):
             if visit.params.get("action") == "allow":
                 await flow.devices.allow(parked, polled, interaction)
@@ -105,11 +105,6 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 await flow.devices.deny(parked, subject=session.subject)
         return self._go_on(visit, waiting, PATH)
-
-    async def _refuse(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
-        """Deny what needs an acr that the user has no way to meet, and say so."""
-        error = UnmetAuthenticationRequirements("the requested acr was not satisfied")
-        return await self.sign_in.refuse(visit, waiting, error)
 
     def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> web.Response:
         step = NextStep(path, waiting.parked.id)

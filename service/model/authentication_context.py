@@ -10,6 +10,9 @@ from service.model import types
 IDP, TENANT = "idp:", "tenant:"
 """Prefixes of acr_values that name no authentication context."""
 
+OWN_METHODS = frozenset({"pwd", "otp", "swk", "hwk", "user", "mfa", "external"})
+"""The `amr` of sign-ins here, and of sign-ins at an identity provider whose own does not count."""
+
 
 @types.section
 class AuthenticationContext(types.Section):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.model.events import AuthorizationRefused
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in
@@ -51,6 +52,16 @@ async def test_an_essential_acr_that_is_not_met_is_an_error(
     page = await app.login(claims=essential_acr(**acr))
     assert page.url.startswith(app.redirect_uri)
     assert page.error == "unmet_authentication_requirements"
+
+
+async def test_the_log_names_the_acr_that_was_not_met(app: ClientApp, events: list[object]) -> None:
+    await app.login(claims=essential_acr(value="strong"))
+    (refused,) = (each for each in events if isinstance(each, AuthorizationRefused))
+    assert (refused.cause, refused.parameter, refused.value) == (
+        "the requested acr was not satisfied",
+        "acr",
+        "strong",
+    )
 
 
 async def test_a_session_without_the_essential_acr_may_sign_in_again(app: ClientApp) -> None:

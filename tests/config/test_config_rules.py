@@ -349,6 +349,14 @@ def test_what_cannot_be_is_an_error(problems: Callable[..., Any], content: str, 
 
 
 DOUBTFUL = {
+    "a method that no sign-in has": (
+        {"authentication_contexts": [{"acr": "silver", "amr": ["password"]}]},
+        "authentication_contexts[silver].amr[password]",
+    ),
+    "a method of several that no sign-in has": (
+        {"authentication_contexts": [{"acr": "s", "any_of": [["pwd"], ["swk", "pin"]]}]},
+        "authentication_contexts[s].any_of[1][pin]",
+    ),
     "a second factor that nobody can enrol": ({"mfa": {"required": "always"}}, "mfa.required"),
     "a client's second factor that nobody can enrol there": (
         client(mfa_required="always"),
@@ -760,3 +768,22 @@ def test_one_shared_callback_and_others_of_their_own_are_no_problem(
     other = {"name": "r", "kind": "oauth2"}
     found = problems(yaml.dump({"identity_providers": [PROVIDER, PROVIDER | own, other]}))
     assert not [path for path in found if path.endswith("own_callback")]
+
+
+@pytest.mark.parametrize(
+    ("amr", "providers"),
+    [
+        (["mfa", "hwk"], []),
+        (["external"], []),
+        (["delegation"], []),
+        (["urn:example:api-key"], []),
+        (["fpt"], [PROVIDER | {"client_secret": "x", "trust_acr": True}]),
+    ],
+    ids=["own", "untrusted provider", "delegation", "grant type", "trusted provider"],
+)
+def test_methods_that_somebody_can_have_are_no_problem(
+    problems: Callable[..., Any], amr: list[str], providers: list[Any]
+) -> None:
+    contexts = [{"acr": "silver", "amr": amr}]
+    content = {"authentication_contexts": contexts, "identity_providers": providers}
+    assert not [path for path in problems(yaml.dump(content)) if path.startswith("authentication")]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from service.config.problem import Finding, Location, warning
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
-from service.model.authentication_context import IDP, TENANT
+from service.model.authentication_context import IDP, OWN_METHODS, TENANT
 
 
 def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
@@ -22,6 +22,29 @@ def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
             yield Finding(
                 (*location, "any_of"), message, "put that list into any_of, and remove amr"
             )
+
+
+def contexts_can_be_met(file: ConfigurationFile) -> Iterator[Finding]:
+    """Each method of an authentication context is one that a sign-in can have."""
+    if any(provider.trust_acr for provider in file.identity_providers):
+        return  # a provider may have methods of its own
+    for at, context in enumerate(file.authentication_contexts):
+        location = ("authentication_contexts", at)
+        ways: list[tuple[Location, frozenset[str]]] = [(("amr",), context.amr)]
+        ways += [(("any_of", number), way) for number, way in enumerate(context.any_of)]
+        for below, methods in ways:
+            for method in sorted(methods - OWN_METHODS):
+                if not _is_grant_type(method):
+                    message = f"no sign-in has the method {method}, so that nobody meets this"
+                    hint = (
+                        f"methods here: {', '.join(sorted(OWN_METHODS))} (docs/second-factors.md)"
+                    )
+                    yield warning((*location, *below, method), message, hint)
+
+
+def _is_grant_type(method: str) -> bool:
+    """Return whether it may be the `amr` of tokens that were granted without a sign-in."""
+    return ":" in method or method == "delegation"
 
 
 def required_contexts_exist(file: ConfigurationFile) -> Iterator[Finding]:
@@ -71,6 +94,7 @@ def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
 
 FILE_RULES = (
     contexts_name_their_methods,
+    contexts_can_be_met,
     required_contexts_exist,
     default_acr_values_exist,
     factors_can_be_enrolled,
