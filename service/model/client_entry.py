@@ -290,3 +290,8 @@ class ClientEntry(types.Section):
     """The algorithm for signing CIBA requests (CIBA §4)."""
     backchannel_user_code_parameter: bool | None = None
     """true: CIBA requests have a user code (CIBA §4)."""
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether there are public keys of the client, or may be at its URL."""
+        return self.jwks_uri is not None or bool(self.jwks and self.jwks.get("keys"))

@@ -60,6 +60,10 @@ def test_a_client_at_home_is_told_of_logouts(problems: Callable[..., Any], home:
 
 
 IMPOSSIBLE = {
+    "a list of keys without a key to authenticate with": (
+        client(**BY_KEY, client_secrets=[], jwks={"keys": []}),
+        "clients[web].token_endpoint_auth_method",
+    ),
     "client_credentials without a secret": (
         client(**PUBLIC, allowed_grant_types=["client_credentials"], redirect_uris=[]),
         "clients[web].allowed_grant_types[client_credentials]",
@@ -349,6 +353,11 @@ def test_what_cannot_be_is_an_error(problems: Callable[..., Any], content: str, 
 
 
 DOUBTFUL = {
+    "keys in the clear": (
+        client(jwks_uri="http://keys.example.com/jwks"),
+        "clients[web].jwks_uri",
+    ),
+    "no key in a list": (client(jwks={"keys": []}), "clients[web].jwks.keys"),
     "a method that no sign-in has": (
         {"authentication_contexts": [{"acr": "silver", "amr": ["password"]}]},
         "authentication_contexts[silver].amr[password]",

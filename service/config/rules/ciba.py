@@ -34,8 +34,7 @@ def ciba_fits_the_client(client: ClientEntry) -> Iterator[Finding]:
         yield Finding(_ENDPOINT, "ping needs the URL that is called (CIBA Core §4)")
     if is_unencrypted(uri or ""):
         yield Finding(_ENDPOINT, "http is for loopback addresses", "use https (CIBA Core §4)")
-    has_keys = client.jwks is not None or client.jwks_uri is not None
-    if client.backchannel_authentication_request_signing_alg is not None and not has_keys:
+    if client.backchannel_authentication_request_signing_alg is not None and not client.has_keys:
         yield Finding(_ALG, "this client has no key to sign with", "add jwks or jwks_uri")
     yield from _unused_keys(client)
 

@@ -113,6 +113,13 @@ def logout_uris_are_encrypted(client: ClientEntry) -> Iterator[Finding]:
             yield Finding((name,), "has no fragment (OpenID Connect Back-Channel Logout §2.2)")
 
 
+def keys_come_from_the_client(client: ClientEntry) -> Iterator[Finding]:
+    """Nobody on the way can replace the keys of a client (RFC 7591 §5)."""
+    if is_unencrypted(client.jwks_uri or ""):
+        message = "should be https; otherwise anyone on the way could authenticate as this client"
+        yield warning(("jwks_uri",), message)
+
+
 def login_starts_safely(client: ClientEntry) -> Iterator[Finding]:
     """initiate_login_uri is https, or loopback, and has no fragment (OIDC Core §4)."""
     uri, location = client.initiate_login_uri or "", ("initiate_login_uri",)

@@ -39,10 +39,6 @@ _TWICE = "jwks is given too; only one may be (RFC 7591 §2)"
 _WRITE_HASH = "write sha256 in its place, which `python -m service hash-secret` makes"
 
 
-def _has_keys(client: ClientEntry) -> bool:
-    return client.jwks is not None or client.jwks_uri is not None
-
-
 def _knows_secret(client: ClientEntry) -> bool:
     return any(secret.value for secret in client.client_secrets)
 
@@ -54,7 +50,7 @@ def _has_certificate_subject(client: ClientEntry) -> bool:
 _IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
     Credential.SECRET: lambda client: client.client_secrets,
     Credential.SECRET_VALUE: _knows_secret,
-    Credential.KEYS: _has_keys,
+    Credential.KEYS: lambda client: client.has_keys,
     Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
     Credential.CERTIFICATE: holds_certificate,
     Credential.WORKLOAD: lambda _: True,  # config/rules/workload_rules.py looks at the rules
@@ -88,6 +84,10 @@ def jwks_holds_public_keys(
     if not isinstance(keys, list):
         yield Finding(("jwks",), 'expected a JWK set, {"keys": [...]} (RFC 7517 §5)')
         return
+    if not keys:
+        yield warning(
+            ("jwks", "keys"), "is empty: nothing can be verified or encrypted", "add a key"
+        )
     for at, key in enumerate(cast("list[object]", keys)):
         location = ("jwks", "keys", at)
         if not isinstance(key, dict):
@@ -113,7 +113,7 @@ def computes_with_secret(client: ClientEntry) -> bool:
         return True
     if any(_is_symmetric(getattr(client, name) or "") for name in (*SIGNED, *ENCRYPTED)):
         return True
-    return client.require_signed_request_object and not _has_keys(client)
+    return client.require_signed_request_object and not client.has_keys
 
 
 def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
@@ -204,7 +204,7 @@ def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
     if client.request_object_signing_alg == "none":
         message = "none is not possible with require_signed_request_object"
         yield Finding(("request_object_signing_alg",), message)
-    if not _has_keys(client) and not _knows_secret(client):
+    if not client.has_keys and not _knows_secret(client):
         yield Finding(("require_signed_request_object",), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
 
 
@@ -212,7 +212,7 @@ def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
     """If every authorization request must be signed, each client that sends one can sign it (RFC 9101 §10.5)."""
     for at, client in enumerate(file.clients if file.require_signed_request_object else ()):
         judged = client.require_signed_request_object or not response_types(client)
-        if not judged and not _has_keys(client) and not _knows_secret(client):
+        if not judged and not client.has_keys and not _knows_secret(client):
             yield Finding(("clients", at), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
 
 
@@ -229,7 +229,7 @@ def _judge_credentials(client: ClientEntry, *, is_workload: bool) -> Iterator[Fi
     if not client.require_client_secret and client.client_secrets:
         message = "a public client's secrets are not asked for"
         yield warning(("client_secrets",), message, "set require_client_secret: true")
-    has_credential = client.client_secrets or _has_keys(client) or _has_certificate_subject(client)
+    has_credential = client.client_secrets or client.has_keys or _has_certificate_subject(client)
     needs_none = not client.require_client_secret or client.allowed_grant_types <= {"implicit"}
     has_other = is_workload or client.self_signed_certificates
     if not (needs_none or has_credential or has_other):

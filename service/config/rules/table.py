@@ -88,6 +88,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         of_each_client(
             *client_rules(catalogue),
             clients.cors_origins_are_origins,
+            clients.keys_come_from_the_client,
             clients.login_starts_safely,
             clients.responses_have_a_use,
             clients.refresh_tokens_can_be_used,

@@ -40,8 +40,7 @@ def _judge_client(client: ClientEntry, domain: TrustDomain) -> Iterator[Finding]
     if "," in client.client_id:
         message = "req_wl separates workloads by commas, so that this client_id would be two"
         yield Finding((), message, "give the client another client_id")
-    has_keys = client.jwks is not None or client.jwks_uri is not None
-    if domain.subject_token_types <= {"self_signed"} and not has_keys:
+    if domain.subject_token_types <= {"self_signed"} and not client.has_keys:
         yield warning(
             (), "this client has no key to sign a subject token with", "set jwks or jwks_uri"
         )
