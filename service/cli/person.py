@@ -66,4 +66,6 @@ async def refuse_stranger(shared: Shared, directory: Directory, subject: str) ->
     )
     if not is_known:
         message = "nobody has this subject: neither users.source nor the store knows it"
-        raise click.ClickException(message)
+        named = await directory.by_username(subject)
+        hint = "" if named is None else f"; did you mean {named.sub}, the subject of this user?"
+        raise click.ClickException(message + hint)

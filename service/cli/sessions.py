@@ -10,14 +10,18 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from service.cli.person import refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
+from service.clients.directory import Clients
 from service.config.configuration import Configuration
+from service.config.schema.findings import nearest
 from service.model.authorization import Authorization
+from service.model.client import selector_of
 from service.model.session import Session
 from service.parts.shared import Shared
-from service.parts.users import UserRecords
+from service.parts.users import UserRecords, open_directory
 from service.protocol.scope import format_scope
 
 T = TypeVar("T")
@@ -64,6 +68,30 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             granted = {one.session_id for one in await self.authorizations(records)}
             chosen = [one for one in chosen if one.id in granted]
         return sorted(chosen, key=lambda one: one.auth_time, reverse=True)
+
+    async def refuse_unknown(self, shared: Shared) -> None:
+        """End a command that found nothing to end if nobody has the subject, or the client_id."""
+        if self.subject is not None:
+            directory = open_directory(shared)
+            try:
+                await refuse_stranger(shared, directory, self.subject)
+            finally:
+                await directory.close()
+        if self.client is not None and not await _is_client(shared, self.client):
+            hint = nearest(self.client, shared.registry.current.clients)
+            message = f"no client has the client_id {self.client}"
+            raise click.ClickException(f"{message}; {hint}" if hint else message)
+
+
+async def _is_client(shared: Shared, client_id: str) -> bool:
+    """Return whether a client is configured or registered; one with a metadata document may be anywhere."""
+    configured = Clients(registry=shared.registry, registered=None, documents=None)
+    if "://" in client_id or await configured.find(client_id) is not None:
+        return True
+    selector = selector_of(client_id)
+    if selector is None:
+        return False
+    return await shared.kv.get(shared.stores.registered_clients.key(selector)) is not None
 
 
 async def _collect(every: AsyncIterator[T]) -> list[T]:
@@ -116,7 +144,8 @@ def list_sessions(settings: Configuration, chosen: Selection, output: str) -> No
 def end(settings: Configuration, chosen: Selection) -> None:
     """End the sessions that fit all options.
 
-    Tokens that clients got in these sessions end too, except those with offline access.
+    Tokens that clients got in these sessions end too, except those with offline access. A subject or a client that
+    nobody knows is an error.
 
     \b
     Example:
@@ -129,6 +158,8 @@ def end(settings: Configuration, chosen: Selection) -> None:
         found = await chosen.sessions(records)
         for one in found:
             await records.sessions.end(one)
+        if not found:
+            await chosen.refuse_unknown(shared)
         return len(found)
 
     click.echo(f"sessions ended: {on_store(settings, end_sessions)}")
@@ -169,7 +200,8 @@ def list_grants(settings: Configuration, chosen: Selection, output: str) -> None
 def revoke(settings: Configuration, chosen: Selection) -> None:
     """Revoke the grants that fit all options. Their tokens are inactive at once.
 
-    The users' consents to the same clients are withdrawn too, unless --session names one sign-in.
+    The users' consents to the same clients are withdrawn too, unless --session names one sign-in. A subject or a client
+    that nobody knows is an error.
 
     \b
     Example:
@@ -179,18 +211,23 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
 
     async def revoke_grants(shared: Shared) -> int:
         records = UserRecords(shared)
-        found = await chosen.authorizations(records)
+        found, withdrawn = await chosen.authorizations(records), 0
         if chosen.session is None:  # first, so that no new grant relies on a consent
             for subject in {chosen.subject, *[one.subject for one in found]} - {None}:
-                await _withdraw(records, str(subject), chosen.client)
+                withdrawn += await _withdraw(records, str(subject), chosen.client)
         for one in found:
             await records.authorizations.end(one)
+        if not found and not withdrawn:
+            await chosen.refuse_unknown(shared)
         return len(found)
 
     click.echo(f"grants revoked: {on_store(settings, revoke_grants)}")
 
 
-async def _withdraw(records: UserRecords, subject: str, client_id: str | None) -> None:
-    for consent in await records.consents.find_all_of(subject):
-        if client_id in (None, consent.client_id):
-            await records.consents.withdraw(subject, consent.client_id)
+async def _withdraw(records: UserRecords, subject: str, client_id: str | None) -> int:
+    """Withdraw the consents of a user; return how many."""
+    consents = await records.consents.find_all_of(subject)
+    chosen = [each for each in consents if client_id in (None, each.client_id)]
+    for consent in chosen:
+        await records.consents.withdraw(subject, consent.client_id)
+    return len(chosen)

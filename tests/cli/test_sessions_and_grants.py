@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from service.model.client import new_client_id, selector_of
 from tests.cli.conftest import Command
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -193,3 +194,68 @@ async def test_nothing_named_ends_nothing(
     result = await command(*arguments)
     assert (result.exit_code, "--subject" in result.stderr) == (2, True)
     assert await first_cells(command, "sessions", "list") == {alice}
+
+
+ENDING = [("sessions", "end"), ("grants", "revoke")]
+
+
+@pytest.mark.usefixtures("alice")
+@pytest.mark.parametrize("arguments", ENDING, ids=str)
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (["--client", "wep"], "no client has the client_id wep; did you mean web?"),
+        (["--client", "nobody-at-all"], "no client has the client_id nobody-at-all"),
+        (["--subject", "nobody"], "nobody has this subject"),
+        (["--subject", "alice"], "did you mean 818727, the subject of this user?"),
+    ],
+    ids=str,
+)
+async def test_name_that_nobody_has_is_an_error(
+    command: Command, arguments: tuple[str, ...], options: list[str], shown: str
+) -> None:
+    result = await command(*arguments, *options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert shown in result.stderr
+
+
+@pytest.mark.parametrize("arguments", ENDING, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--client", "spa"],
+        ["--client", "https://app.example/client.json"],
+        ["--subject", "818727"],
+        ["--subject", "818727", "--client", "spa"],
+    ],
+    ids=str,
+)
+async def test_known_name_may_have_nothing_to_end(
+    command: Command, arguments: tuple[str, ...], options: list[str]
+) -> None:
+    result = await command(*arguments, *options)
+    assert (result.exit_code, result.stdout.split(": ")[1]) == (0, "0\n")
+
+
+async def test_client_that_registered_itself_is_known(
+    command: Command, service: RunningService
+) -> None:
+    shared = service.parts.shared
+    client_id = new_client_id()
+    result = await command("grants", "revoke", "--client", client_id)
+    assert result.exit_code == 1
+    key = shared.stores.registered_clients.key(str(selector_of(client_id)))
+    await shared.kv.write(("SET", key, b"a record", "EX", 60))
+    result = await command("grants", "revoke", "--client", client_id)
+    assert (result.exit_code, result.stdout) == (0, "grants revoked: 0\n")
+
+
+@pytest.mark.usefixtures("service")
+async def test_subject_whose_consent_alone_is_withdrawn_is_known(
+    command: Command, browser: Browser, service: RunningService
+) -> None:
+    app = ClientApp(service, browser, "consenting")
+    await browser.submit(await app.login(), action="allow")
+    await command("sessions", "end", "--subject", "818727")
+    result = await command("grants", "revoke", "--subject", "818727")
+    assert result.exit_code == 0
