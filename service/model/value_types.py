@@ -221,6 +221,10 @@ Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
 Query = Annotated[str, Field(min_length=1, max_length=10_000)]
 Uri = Annotated[str, Field(min_length=1, max_length=2048)]
 ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+KeyPrefix = Annotated[
+    str, _match(r"[A-Za-z0-9._:-]{1,64}", "1 to 64 letters, digits and . _ : -, such as ts-prod")
+]
+"""Others are patterns to Redis, by which commands would look for keys that are not there."""
 Texts = Annotated[
     str | LocalText,
     PlainValidator(_texts),

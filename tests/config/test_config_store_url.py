@@ -57,6 +57,18 @@ def test_what_is_wrong_is_said_without_the_url(
     assert "34" not in found.message
 
 
+@pytest.mark.parametrize("prefix", ["ts[prod]", "ts*", "a b", "{ts}", "a?", "é", ""])
+def test_a_prefix_that_is_a_pattern_to_redis_is_refused(
+    problems: Callable[..., Any], prefix: str
+) -> None:
+    found = problems(f"store: {{key_prefix: '{prefix}'}}")["store.key_prefix"]
+    assert "letters, digits and . _ : -" in found.message
+
+
+def test_a_prefix_has_letters_digits_and_four_signs(read: Callable[..., Any]) -> None:
+    assert read("store: {key_prefix: 'Ts-1._:a'}").store.key_prefix == "Ts-1._:a"
+
+
 def test_a_password_in_it_is_not_shown(read: Callable[..., Any]) -> None:
     key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
     text = f"store: {{url: 'redis://:hidden@h'}}\nsigning: {{encryption_key: {key}}}"

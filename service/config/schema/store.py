@@ -93,8 +93,8 @@ class Store(types.Section):
     )
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
-    key_prefix: types.Text = "ts"
-    """The prefix of every key in the store."""
+    key_prefix: types.KeyPrefix = "ts"
+    """The prefix of every key in the store: letters, digits and . _ : -"""
     timeout: types.Timeout = 2
     """The longest time for one command; all store work of one request ends within twice this."""
     unready_after: types.Duration = 15
