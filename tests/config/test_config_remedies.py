@@ -75,6 +75,59 @@ def test_a_text_that_needs_quotes_is_explained(
     assert syntax_problem(text).hint.endswith("needs quotes")
 
 
+BEGUN_EARLIER = {
+    "list": ("a: [x, y\nb: z\n", (1, 4), "this [ is not closed", "before line 2"),
+    "mapping": ("a: {x: y\nb: z\n", (1, 4), "this { is not closed", "before line 2"),
+    "value": ("a:\n  b: c\n  d:Nightly job\n  e: f\n", (3, 4), "a space is missing", "key: value"),
+    "last": ("a: b\nc:d\n", (2, 2), "a space is missing", "key: value"),
+    "first": ("issuer:https://a\nb: c\n", (1, 7), "a space is missing", "key: value"),
+    "item": ("a:\n  - b:c\n    d: e\n", (2, 6), "a space is missing", "key: value"),
+    "no-colon": (
+        "a: b\nnothing here\nc: d\n",
+        (2, 1),
+        "could not find expected ':'",
+        "a colon and",
+    ),
+    "star": ("a: [*]\n", (1, 5), "a text cannot begin with *", 'write "*" in quotes'),
+    "ampersand": ("a: [&]\n", (1, 5), "a text cannot begin with &", 'write "&" in quotes'),
+    "conflict": ("a: b\n<<<<<<< HEAD\nc: d\n=======\n", (2, 1), "a conflict of git", "keep one"),
+    "colour": ("ui:\n  accent: #336699\n", (2, 10), "the value is empty", '"#336699"'),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"), BEGUN_EARLIER.values(), ids=list(BEGUN_EARLIER)
+)
+def test_a_problem_has_the_line_that_it_begins_in(
+    syntax_problem: Callable[..., Any], text: str, place: Any, message: str, hint: str
+) -> None:
+    found = syntax_problem(text)
+    assert (found.line, found.column) == place
+    assert found.message.startswith(message)
+    assert hint in found.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ui: {title: 'a: #336699'}\n", "ui:\n  title: |\n    a: #336699\n", "ui: {} # a: #336699\n"],
+    ids=["quotes", "block", "comment"],
+)
+def test_a_colour_that_is_no_value_is_no_problem(problems: Callable[..., Any], text: str) -> None:
+    assert problems(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("clients:\n", "write []"), ("server:\n", "write {}")],
+    ids=["list", "section"],
+)
+def test_a_key_without_a_value_is_explained(
+    problems: Callable[..., Any], text: str, hint: str
+) -> None:
+    (found,) = problems(text).values()
+    assert found.hint == f"it is empty: remove the key, or {hint}"
+
+
 @pytest.mark.parametrize("secrets", [f"[{SECRET}]", f"\n  - {SECRET}", SECRET])
 @pytest.mark.parametrize(
     ("section", "key"),

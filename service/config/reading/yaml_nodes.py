@@ -26,6 +26,10 @@ _FORBIDDEN = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 """YAML 1.2 §5.1; compiled only if a file has such a character, because that takes 5 ms."""
 _KEY = re.compile(r"[ →]*(- +)*([\w.-]+:)?")
 _ALIAS = re.compile(r"\*[^\s,\]}]*")
+_KEY_WITHOUT_SPACE = re.compile(r"\s*(- +)*(?!urn:)[\w.-]+:(?!//)(?=\S)")
+_CONFLICT = re.compile(r"^<{7}( |$)", re.MULTILINE)
+"""Where git has written both sides of a conflict into the file."""
+_COLOUR = re.compile(r":[ \t]+(#[0-9a-fA-F]{3,8})[ \t\r]*$", re.MULTILINE)
 _NOT_INDENTED_ALIKE = (
     "did not find expected key",
     "did not find expected '-' indicator",
@@ -47,6 +51,11 @@ def unreadable(
 
 def _position(name: str, line: int = 0, column: int = 0) -> yaml.Mark:
     return yaml.Mark(name, 0, line, column, None, 0)
+
+
+def _line(text: str, number: int) -> str:
+    """Return a line; empty if there is none, because YAML counts more kinds of line ends."""
+    return "".join(text.split("\n")[number : number + 1])
 
 
 def _position_after(name: str, text: str) -> yaml.Mark:
@@ -87,7 +96,26 @@ def parse_file(path: Path, files: FilesRead) -> yaml.Node:
         isinstance(root, yaml.ScalarNode) and (root.tag, root.value) == (PLAIN, "")
     ):
         return yaml.MappingNode(f"{CORE}map", [], _position(name))
+    if _COLOUR.search(text):
+        _refuse_unquoted_colours(root, text)
     return root
+
+
+def _refuse_unquoted_colours(root: yaml.Node, text: str) -> None:
+    """Raise ConfigError for a value that would be empty, because its colour is a comment to YAML."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.ScalarNode) and (node.tag, node.value) == (PLAIN, ""):
+            at = node.start_mark
+            colour = _COLOUR.search(_line(text, at.line), max(at.column - 1, 0))
+            if colour is not None:
+                message = "the value is empty, because # begins a comment"
+                raise unreadable(message, at, f'a colour needs quotes: "{colour[1]}"')
+        elif isinstance(node, yaml.CollectionNode) and id(node) not in seen:
+            seen.add(id(node))
+            entries = node.value
+            waiting += [e[1] for e in entries] if isinstance(node, yaml.MappingNode) else entries
 
 
 def _read_text(path: Path, files: FilesRead) -> str:
@@ -156,8 +184,13 @@ def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
         found = re.search(_FORBIDDEN, text)
         at = _position_after(name, text[: found.start()]) if found else _position(name)
         return unreadable("the file has characters that YAML does not allow", at)
+    conflict = _CONFLICT.search(text)
+    if conflict is not None:
+        hint = "keep one side, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
+        at = _position_after(name, text[: conflict.start()])
+        return unreadable("a conflict of git is not resolved", at, hint)
     at, problem = error.problem_mark, error.problem or "not YAML"
-    line = "".join(text.split("\n")[at.line : at.line + 1])
+    line = _line(text, at.line)
     if "another document" in problem:
         return unreadable("the file holds more than one document", at)
     if "undefined alias" in problem:
@@ -165,8 +198,36 @@ def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
         return unreadable(f"the alias {alias.group() if alias else '*'} has no anchor above it", at)
     if error.context == "while scanning a quoted scalar":
         return unreadable("this quote is not closed", error.context_mark)
-    quote = _explain_quote(text, at)
-    return quote or _explain_indent(problem, line, at) or unreadable(problem, at, _hint(line, at))
+    return (
+        _explain_quote(text, at)
+        or _explain_context(error, text, at)
+        or _explain_indent(problem, line, at)
+        or unreadable(problem, at, _hint(line, at))
+    )
+
+
+def _explain_context(error: yaml.MarkedYAMLError, text: str, at: yaml.Mark) -> ConfigError | None:
+    """Return the error of what began before the problem: brackets, a key, or a text that looks like an alias."""
+    context, begin = error.context or "", error.context_mark or at
+    sign = _line(text, begin.line)[begin.column : begin.column + 1]
+    if context in {"while scanning an alias", "while scanning an anchor"}:
+        return unreadable(f"a text cannot begin with {sign}", begin, f'write "{sign}" in quotes')
+    if context.startswith("while parsing a flow") and begin.line < at.line:
+        hint = f"close it, or put a comma between its items, before line {at.line + 1}"
+        return (
+            None
+            if "${" in _line(text, at.line)
+            else unreadable(f"this {sign} is not closed", begin, hint)
+        )
+    is_key = context == "while scanning a simple key"
+    suspect = begin.line if is_key else at.line - 1
+    key = _KEY_WITHOUT_SPACE.match(_line(text, suspect))
+    if key is not None and (is_key or error.problem in _NOT_INDENTED_ALIKE):
+        colon = _position(at.name, suspect, key.end() - 1)
+        return unreadable("a space is missing after this colon", colon, "write key: value")
+    if is_key:
+        return unreadable(f"{error.problem}", begin, "a key has a colon and a space after it")
+    return None
 
 
 def _explain_quote(text: str, at: yaml.Mark) -> ConfigError | None:

@@ -43,6 +43,11 @@ _BOOLS: Mapping[str, str] = {
     **dict.fromkeys(("no", "n", "off"), "write false"),
 }
 """The words for true and false of YAML 1.1."""
+_EMPTY: Mapping[str, str] = {
+    **dict.fromkeys(("tuple_type", "frozen_set_type"), "it is empty: remove the key, or write []"),
+    **dict.fromkeys(("dataclass_type", "dict_type"), "it is empty: remove the key, or write {}"),
+}
+"""Remedies of a key without a value where a list, or keys and values, are expected."""
 _SECRET_LISTS = frozenset({"client_secrets", "secrets"})
 _PLAIN_WORDS = re.compile(r"{word}([\s,]+{word})*".format(word=r"[\w/](?:[\w./:+?=&%~-]*[\w/])?"))
 
@@ -92,7 +97,8 @@ def _translate(details: ErrorDetails) -> Finding:
         words = str(details.get("ctx", {})["expected"]).replace("'", "")
         known = words.replace(" or ", ", ").split(", ")
         return Finding(location, f"expected {words}", nearest(value, known))
-    return Finding(location, _message(details), _remedy(kind, location, value))
+    remedy = _EMPTY.get(kind) if value is None else _remedy(kind, location, value)
+    return Finding(location, _message(details), remedy)
 
 
 def _message(details: ErrorDetails) -> str:
