@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
 from pathlib import Path
 
 import msgspec
@@ -51,3 +52,13 @@ async def test_no_metric_is_undocumented(service: RunningService) -> None:
     shown = (await service.get("/metrics")).body.decode()
     names = re.findall(r"^# TYPE (?:token_service_)?(\w+) ", shown, re.MULTILINE)
     assert set(names) <= DOCUMENTED.keys()
+
+
+def test_the_runbook_counts_keys_of_redis_by_their_kind() -> None:
+    runbook = (Path(__file__).parents[2] / "docs" / "runbook.md").read_text()
+    (script,) = re.findall(r"sed -E\s+'([^']*)'", runbook)
+    keys = "ts:keys\nts:{a-b_c:d}:fa\nts:{UfR3}:pk\nts:{UfR3}:n:ab\n"
+    counted = subprocess.run(
+        ["sed", "-E", script], input=keys, capture_output=True, check=True, text=True
+    )
+    assert counted.stdout.split() == ["keys", "fa", "pk", "n"]
