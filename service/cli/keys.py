@@ -66,7 +66,8 @@ def list_keys(settings: Configuration, output: str) -> None:
 def rotate(settings: Configuration, at_once: bool) -> None:
     """Announce the next keys ahead of time.
 
-    A key that is announced is published, so that APIs know it before it signs.
+    A key that is announced is published, so that APIs know it before it signs. Where the next keys are announced
+    already, nothing changes, and the command says so.
 
     \b
     Example:
@@ -127,9 +128,17 @@ def _change(settings: Configuration, change: Callable[[StoredKeys], Awaitable[Ke
         from service.parts.keys import open_key_source  # noqa: PLC0415 - what makes keys; a list needs none of it
 
         keys = cast("StoredKeys", open_key_source(shared))  # key files are refused before
-        return await change(keys)
+        _, before = await read_record(shared.kv, shared.prefix)
+        after = await change(keys)
+        if _times_of(after) == _times_of(before):
+            click.echo("nothing has changed: the next keys are announced already", err=True)
+        return after
 
     _print_after(settings, change_keys)
+
+
+def _times_of(keys: Keys) -> set[tuple[str, int, int | None]]:
+    return {(key.kid, key.sign_from, key.retired_at) for key in keys}
 
 
 def _print_after(

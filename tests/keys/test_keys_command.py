@@ -107,6 +107,17 @@ def test_rotate_announces_the_next_key(config: Path, redis_url: str, clock: Cloc
 
 
 @on_redis
+def test_second_rotate_says_that_nothing_has_changed(
+    config: Path, redis_url: str, clock: Clock
+) -> None:
+    replicas_start(redis_url, count=1, at=clock)
+    unchanged = "nothing has changed: the next keys are announced already"
+    for options, says in ([], False), ([], True), (["--now"], False), (["--now"], True):
+        rotated = keys(config, redis_url, "rotate", *options)
+        assert (rotated.exit_code, unchanged in rotated.stderr) == (0, says)
+
+
+@on_redis
 def test_rotate_now_is_followed(config: Path, redis_url: str, clock: Clock) -> None:
     (first,) = replicas_start(redis_url, count=1, at=clock)
     assert keys(config, redis_url, "rotate", "--now").exit_code == 0
