@@ -12,7 +12,13 @@ from msgspec.structs import asdict
 
 from service.catalogue import builtin_catalogue
 from service.cli.importing import without_unwanted
-from service.cli.settings import FILE, redirect_prints_of_plugins, store_option
+from service.cli.settings import (
+    FILE,
+    flags_of,
+    name_flags,
+    redirect_prints_of_plugins,
+    store_option,
+)
 from service.cli.table import format_option, print_json
 from service.config.load import inspect, load
 from service.config.problem import ConfigError, Problem
@@ -45,7 +51,8 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
     """
     rules = (*START_RULES, *(stricter_rules(profile) if profile else ()))
     given = {name: value for name, value in flags.items() if value is not None}
-    problems = (_find_with_store if given else _find)(file, {**os.environ, **given}, rules)
+    reported = (_find_with_store if given else _find)(file, {**os.environ, **given}, rules)
+    problems = name_flags(reported, flags_of(given))
     valid = all(problem.severity == "warning" for problem in problems)
     if output == "json":
         print_json({"valid": valid, "problems": [asdict(each) for each in problems]})

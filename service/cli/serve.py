@@ -12,7 +12,7 @@ import click
 from service.cli import apart, settings
 from service.cli.authorities import late_authorities
 from service.cli.importing import without_unwanted
-from service.cli.settings import environment_option, shown_as_refused
+from service.cli.settings import environment_option, flags_of, shown_as_refused
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 
 
@@ -78,4 +78,4 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
         with without_unwanted():
             import_module("service.store.engine.embedded")  # with redis-py, which looks for more
     configure_logs(log_level, environ)
-    serving.run(configuration, environ, watch=watch)
+    serving.run(configuration, environ, flags=flags_of(given), watch=watch)

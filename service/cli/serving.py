@@ -16,7 +16,7 @@ import uvloop
 
 from service.app import Service, create_app
 from service.cli import apart
-from service.cli.settings import Refused
+from service.cli.settings import Refused, name_flags
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
@@ -37,10 +37,16 @@ Sockets = tuple[socket, ...]
 """The sockets of one worker: the public port, and those for certificates and operators where they are separate."""
 
 
-def run(configuration: Configuration, environ: Mapping[str, str], *, watch: bool) -> None:
+def run(
+    configuration: Configuration,
+    environ: Mapping[str, str],
+    *,
+    flags: Mapping[str, str],
+    watch: bool,
+) -> None:
     """Serve until a signal stops it; raise a ClickException if that cannot begin."""
     _warn(configuration)
-    serving = Serving(configuration=configuration, environ=environ, watch=watch)
+    serving = Serving(configuration=configuration, environ=environ, flags=flags, watch=watch)
     places = listen(configuration.server)
     if len(places) == 1:
         uvloop.run(serving.serve(places[0], announce=True))
@@ -71,6 +77,8 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     configuration: Configuration
     environ: Mapping[str, str]
     """The environment with the flags in it, so that a reload reads what the start has read."""
+    flags: Mapping[str, str]
+    """The flags of the command by the variables that they stand for."""
     watch: bool
     made: tuple[Service, tuple[ServerTls, ...]] | None = None
     """The service, if it was built before this process was forked."""
@@ -106,7 +114,10 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
 
     def read(self) -> Configuration:
         """Read the configuration again; raise ConfigError with every problem."""
-        return apart.read(self.configuration.file, self.environ)
+        try:
+            return apart.read(self.configuration.file, self.environ)
+        except ConfigError as error:
+            raise ConfigError(name_flags(error.problems, self.flags), error.files) from error
 
     def with_present_registry(self) -> Serving:
         """Return the same with the registry that the file holds now; unchanged if that cannot be served."""

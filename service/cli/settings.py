@@ -90,8 +90,17 @@ def shown_as_refused(given: Mapping[str, str]) -> Generator[None]:
     try:
         yield
     except ConfigError as error:
-        options = {each.name: each.opts[0] for each in click.get_current_context().command.params}
-        raise Refused(
-            replace(each, file=options[each.file]) if each.file in given else each
-            for each in error.problems
-        ) from error
+        raise Refused(name_flags(error.problems, flags_of(given))) from error
+
+
+def flags_of(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the flags of the command by which these variables were given."""
+    parameters = click.get_current_context().command.params
+    return {str(each.name): each.opts[0] for each in parameters if each.name in given}
+
+
+def name_flags(problems: Iterable[Problem], flags: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Return the problems with the name of the flag in place of the variable that it stands for."""
+    return tuple(
+        replace(each, file=flags[each.file]) if each.file in flags else each for each in problems
+    )

@@ -110,7 +110,7 @@ wait = apart.begin_to_read(Path(sys.argv[1]), os.environ)
 from service.cli.importing import without_unwanted
 with without_unwanted():
     from service.cli.serving import Serving
-Serving(configuration=wait(), environ=os.environ, watch=False).make()
+Serving(configuration=wait(), environ=os.environ, flags={}, watch=False).make()
 print(json.dumps([*sys.modules]))
 """
 SHARED = """

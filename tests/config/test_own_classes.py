@@ -181,7 +181,9 @@ def test_what_cannot_be_made_stops_the_start_with_its_place(
     text, said = unmakable
     file.write_text(SOUND + text)
     with pytest.raises(Refused) as refused:
-        Serving(configuration=load(file, {}, builtin_catalogue()), environ={}, watch=False).make()
+        Serving(
+            configuration=load(file, {}, builtin_catalogue()), environ={}, flags={}, watch=False
+        ).make()
     assert refused.value.message.startswith(f"{file}{said}")
 
 
@@ -204,14 +206,18 @@ def test_a_handler_in_an_included_file_is_shown_there(file: Path) -> None:
     included.write_text(grant("shaped:Needy"))
     file.write_text(f"{SOUND}include: [grants.yaml]\n{grant('shaped:Other')}")
     with pytest.raises(Refused) as refused:
-        Serving(configuration=load(file, {}, builtin_catalogue()), environ={}, watch=False).make()
+        Serving(
+            configuration=load(file, {}, builtin_catalogue()), environ={}, flags={}, watch=False
+        ).make()
     assert refused.value.message.startswith(f"{included}:2:12: error: extension_grants[")
 
 
 def test_a_user_store_that_cannot_be_made_stops_the_start_with_its_place(file: Path) -> None:
     file.write_text(f"{SOUND}users: {{source: 'shaped:LostUsers'}}")
     with pytest.raises(Refused) as refused:
-        Serving(configuration=load(file, {}, builtin_catalogue()), environ={}, watch=False).make()
+        Serving(
+            configuration=load(file, {}, builtin_catalogue()), environ={}, flags={}, watch=False
+        ).make()
     said = "shaped:LostUsers cannot be made: OSError: no database (shaped.py:"
     assert refused.value.message.startswith(f"{file}:2:17: error: users.source: {said}")
 

@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from service.catalogue import builtin_catalogue
 from service.cli.serving import Serving
 from service.config.load import load
+from service.config.problem import ConfigError
 
 CONFIGURATION = Path(__file__).parents[2] / "benchmarks" / "service.yaml"
 MEMORY = {"SERVICE_STORE_URL": "memory://"}
@@ -20,7 +22,10 @@ MEMORY = {"SERVICE_STORE_URL": "memory://"}
 @pytest.fixture
 def serving() -> Serving:
     return Serving(
-        configuration=load(CONFIGURATION, MEMORY, builtin_catalogue()), environ=MEMORY, watch=False
+        configuration=load(CONFIGURATION, MEMORY, builtin_catalogue()),
+        environ=MEMORY,
+        flags={},
+        watch=False,
     )
 
 
@@ -43,10 +48,24 @@ def test_reload_builds_another_service(serving: Serving) -> None:
     assert after.made is not before.made
 
 
+def test_a_reload_that_is_refused_names_the_flag(serving: Serving) -> None:
+    several = structs.replace(
+        serving,
+        environ=MEMORY | {"SERVICE_WORKERS": "2"},
+        flags={"SERVICE_WORKERS": "--workers"},
+    )
+    with pytest.raises(ConfigError) as refused:
+        several.read()
+    named = {each.file for each in refused.value.problems}
+    assert "--workers" in named
+    assert "SERVICE_WORKERS" not in named
+
+
 def test_workers_that_export_spans_build_their_own(serving: Serving) -> None:
     traced = Serving(
         configuration=serving.configuration,
         environ=MEMORY | {"OTEL_TRACES_EXPORTER": "console"},
+        flags={},
         watch=False,
     )
     assert traced.before_forks().made is None
