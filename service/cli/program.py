@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from errno import ENOSPC
 from importlib import import_module
 
 import click
@@ -36,6 +37,15 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
 
 class Commands(click.Group):
     """Imports a command only when it is run, so that no command waits for the imports of another one."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a full disk is an error with its reason."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno != ENOSPC:
+                raise
+            raise click.ClickException(f"cannot write: {error.strerror}") from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all commands in the order in which help shows them."""

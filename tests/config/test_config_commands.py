@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +141,31 @@ def test_a_wrong_flag_is_not_blamed_on_the_file(
     answer = run(*command.split(), flag, "abc", "--config", file)
     assert answer.exit_code == 1
     assert answer.stderr.startswith(f"{flag}: error: {path}: expected ")
+
+
+def test_a_wrong_store_flag_of_check_is_named(run: Callable[..., Any], file: Path) -> None:
+    file.write_text(GOOD)
+    answer = run("check", file, "--store", "nonsense")
+    assert answer.exit_code == 1
+    assert answer.stdout.startswith("--store: error: store.url: expected a store URL")
+
+
+@pytest.mark.parametrize(
+    "command", ["schema", "check {file} --format json", "graph --config {file}"]
+)
+def test_a_full_disk_is_an_error_without_a_traceback(file: Path, command: str) -> None:
+    file.write_text(GOOD)
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "service", *command.format(file=file).split()],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    said = ended.stderr.splitlines()[-1]
+    assert (ended.returncode, said) == (1, "Error: cannot write: No space left on device")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_new_key_is_one_that_the_file_takes(
