@@ -182,8 +182,9 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
     async def _issue_continued(
         self, request: TokenRequest, grant: ContinuedGrant, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
-        """Use the code or refresh token up in the same round trip.
+        """Use the code or refresh token up in the same round trip, after all other writes.
 
+        So it can be used again if a write was refused, or if another server of a Cluster was away.
         A request that loses a race has written tokens of an authorization that is revoked at once:
         they never were active, and nobody ever sees them.
         """
@@ -209,13 +210,15 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
                 user_claims=user_claims,
                 now=clock(),
             )
-        writes = [] if single_use is None else [single_use.swap]
+        writes: list[Command] = []
         if refresh is None or refresh.stored_until < refresh.authorization_until:
             writes += prolong(stores, authorization, ttl=_needed_for(access, refresh))
         writes += _writes_of(access, refresh)
+        if single_use is not None:
+            writes.append(single_use.swap)
         once = single_use is not None or grant.refresh_token is not None
         answers = await stores.kv.write(*writes, durable=once)
-        if single_use is not None and not single_use.was_won(answers[0]):
+        if single_use is not None and not single_use.was_won(answers[-1]):
             raise await self.revocation.end_replayed(authorization, single_use.replay)
         return self._respond(request, authorization, access, refresh=refresh, id_token=id_token)
 

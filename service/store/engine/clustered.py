@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from service.caching import SingleFlight
-from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line
+from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line, ResponseError
 from service.store.engine.server import Address, Server
 from service.store.verbs import Command, key_of
 
@@ -69,9 +69,8 @@ class Clustered:
             return await self._ask(*parts[0], due=due)
         if all(command[0] == "GET" for command in commands):
             answers = await asyncio.gather(*[self._ask(*part, due=due) for part in parts])
-        else:
-            answers = [await self._ask(*part, due=due) for part in parts]
-        return list(chain.from_iterable(answers))
+            return list(chain.from_iterable(answers))
+        return await self._write(parts, due=due)
 
     async def find_masters(self, seconds: float) -> list[Line]:
         """Return a line to each server that has slots."""
@@ -83,6 +82,18 @@ class Clustered:
         self._asking.cancel_all()
         for line in self._lines.values():
             line.close()
+
+    async def _write(
+        self, parts: Iterable[tuple[Address, list[Command]]], *, due: float
+    ) -> list[Any]:
+        """Return the replies; what follows a write that a server has refused is not executed by another server."""
+        answers: list[Any] = []
+        for part in parts:
+            answers += await self._ask(*part, due=due)
+            for answer in answers:
+                if isinstance(answer, ResponseError):
+                    raise answer
+        return answers
 
     async def _ask(self, owner: Address, commands: list[Command], *, due: float) -> list[Any]:
         """Ask the one server that has all these keys, or the one that has taken over from it meanwhile."""
