@@ -108,7 +108,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
     async def end(self, session: Session) -> tuple[str, ...]:
         """End the session with its tokens, all but the offline ones; return its clients' ids.
 
-        Their logouts are queued together with the end (OIDC Back-Channel Logout §2.5). The session
+        Their logouts are queued before the end (OIDC Back-Channel Logout §2.5). The session
         goes last, so that an end that was cut short can be repeated; what was granted meanwhile is
         in the indexes by then.
         """
@@ -135,8 +135,9 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
     async def _end_dependents(
         self, session: Session, *, but: Collection[str] = ()
     ) -> tuple[list[Command], list[str]]:
-        """Return the writes that end what depends on the session, and its clients `but` for some.
+        """Queue the logouts of its clients `but` for some; return the writes that end what depends on it, and those clients.
 
+        A full Redis refuses to queue, but would execute the other writes: so those come in the next round trip.
         Offline authorizations outlive their session (OIDC Core §11).
         """
         stores, owner = self.stores, digest(session.subject)
@@ -145,8 +146,8 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         ended = [one.id for one in found if not one.is_offline]
         clients = await stores.kv.read_members(stores.session_clients.members(session.id))
         others = [one for one in clients if one not in but]
+        await stores.kv.write(*queue_logouts(stores, session, others), durable=True)
         writes = [
-            *queue_logouts(stores, session, others),
             *[stores.authorizations.drop(one) for one in ended],
             *[stores.subject_authorizations.remove(owner, one) for one in ended],
         ]
