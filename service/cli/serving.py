@@ -124,7 +124,9 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         try:
             read = self.read()
             configuration = replace(self.configuration, registry=read.registry, files=read.files)
-            return msgspec.structs.replace(self, configuration=configuration).before_forks()
+            # What was made before would stay, because the service keeps `read` and with it all that is made here.
+            present = msgspec.structs.replace(self, configuration=configuration, made=None)
+            return present.before_forks()
         except (ConfigError, click.ClickException):
             return self  # the reload itself reports what is wrong
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from functools import cached_property
 from pathlib import Path
 
@@ -59,6 +61,16 @@ def test_a_reload_that_is_refused_names_the_flag(serving: Serving) -> None:
     named = {each.file for each in refused.value.problems}
     assert "--workers" in named
     assert "SERVICE_WORKERS" not in named
+
+
+def test_services_of_earlier_registries_are_forgotten(serving: Serving) -> None:
+    serving = serving.before_forks()
+    for _ in range(3):
+        assert serving.made is not None
+        earlier = weakref.ref(serving.made[0].app)
+        serving = serving.with_present_registry()
+        gc.collect()
+        assert earlier() is None
 
 
 def test_workers_that_export_spans_build_their_own(serving: Serving) -> None:
