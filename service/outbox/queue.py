@@ -10,6 +10,7 @@ import msgspec
 
 from service.store.keyvalue import KeyValue
 from service.store.records import Queue, Records
+from service.store.verbs import Command
 
 LEASE_MARGIN = 5
 """Seconds by which a lease is longer than a request may take: for the token and the store."""
@@ -62,13 +63,13 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
         return await self._read([delivery_id.decode() for delivery_id in due])
 
     async def take(self, due: Collection[str]) -> tuple[D, ...]:
-        """Lease those of these ids that no other process has."""
-        queue, leases, selector = self.queue, self.leases, self.queue.selector
-        answers = await self.kv.write(
-            *[leases.put_new(True, selector, one, ttl=self.lease) for one in due],
-            *[queue.defer(one, seconds=self.lease) for one in due],
-        )
-        return await self._read([one for one, won in zip(due, answers, strict=False) if won])
+        """Lease those of these ids that are still due: another process may have had one since they were found."""
+        answers = await self.kv.write(*[self._take(one) for one in due])
+        return await self._read([one for one, won in zip(due, answers, strict=True) if won])
+
+    def _take(self, delivery_id: str) -> Command:
+        lease = self.leases.put_new(True, self.queue.selector, delivery_id, ttl=self.lease)
+        return self.queue.take(delivery_id, seconds=self.lease, lease=lease)
 
     async def defer(self, due: Iterable[D], *, seconds: int) -> None:
         """Make deliveries that nobody has taken due again after some seconds."""

@@ -250,6 +250,15 @@ class Queue(msgspec.Struct, frozen=True):
         """Let a member be due so many seconds from now, if it is still there."""
         return ("ZADD", self.key, "XX", clock() + seconds, member)
 
+    def take(self, member: str, *, seconds: int, lease: Command) -> Command:
+        """Let a member that is due be due so many seconds from now, if the command that writes its lease succeeds.
+
+        Answers whether both were done. The lease has the same selector.
+        """
+        now, (verb, written, *others) = clock(), lease
+        noted = (now, now + seconds, member)
+        return ("EVAL", verbs.TAKE, 2, self.key, written, *noted, verb, *others)
+
     def due(self, *, at_most: int) -> Command:
         """Ask for the members that are due, the earliest first."""
         return ("ZRANGEBYSCORE", self.key, "-inf", clock(), "LIMIT", 0, at_most)

@@ -89,6 +89,14 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. (ARGV[1] - ARGV[3]))
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[3])"""
 
+TAKE = """\
+local due = redis.call('ZADD', KEYS[1], 'XX', 'INCR', 0, ARGV[3])
+if not due or tonumber(due) > tonumber(ARGV[1]) then return 0 end
+if not redis.call(ARGV[4], KEYS[2], unpack(ARGV, 5)) then return 0 end
+redis.call('ZADD', KEYS[1], 'XX', ARGV[2], ARGV[3])
+return 1"""
+"""The first command reads the score as ZSCORE does, which the Redis user documented earlier may not run."""
+
 
 class Read(msgspec.Struct, Generic[T_co], frozen=True, gc=False):
     """One key to read, and the function that decodes its value."""

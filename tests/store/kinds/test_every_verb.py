@@ -61,6 +61,7 @@ SAMPLES: dict[str, Command] = {
     "Index.drop": INDEX.drop("i"),
     "Queue.add": QUEUE.add("new", seconds=3600),
     "Queue.defer": QUEUE.defer("old", seconds=3600),
+    "Queue.take": QUEUE.take("old", seconds=60, lease=RECORDS.put_new("", "q", "lease", ttl=60)),
     "Queue.due": QUEUE.due(at_most=5),
     "Queue.count": QUEUE.count(),
     "Queue.remove": QUEUE.remove("old"),
@@ -136,6 +137,18 @@ async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
         RECORDS.drop("a"),
     )
     assert added == [1, [b"m"], 1]
+
+
+async def test_what_is_queued_is_taken_only_while_it_is_due_and_not_leased(kv: KeyValue) -> None:
+    lease = RECORDS.put_new("", "q", "lease", ttl=60)
+    take, leased = QUEUE.take("m", seconds=60, lease=lease), RECORDS.exists("q", "lease")
+    free = RECORDS.drop("q", "lease")
+    *_, due, again, there = await kv.write(free, QUEUE.add("m"), take, take, leased)
+    assert (due, again, there) == (1, 0, 1)
+    *_, given_back = await kv.write(free, QUEUE.add("m", seconds=5), take)
+    *_, others = await kv.write(lease, QUEUE.add("m"), take)
+    *_, removed, there = await kv.write(free, QUEUE.remove("m"), take, leased)
+    assert (given_back, others, removed, there) == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("exists", [True, False])
