@@ -36,7 +36,7 @@ class Clustered:
     """Splits commands by server; writes keep their order, because servers are asked one after another.
 
     Which server has a slot is known from their last answer; they are asked again when one
-    redirects or is lost.
+    redirects, is lost, or says that the Cluster is down.
     """
 
     def __init__(
@@ -51,6 +51,8 @@ class Clustered:
         self._line_to = line_to
         self._lines: dict[Address, Line] = {}
         self._owners: list[Address | None] = []
+        self._doubted: set[Address] = set()
+        """Servers that have said that the Cluster is down, and may be cut off from the others; they are asked last."""
         self._asking: SingleFlight[None, None] = SingleFlight()
         self._asked_at = 0.0
 
@@ -113,26 +115,40 @@ class Clustered:
             replies = await self._line(owner).ask(commands, seconds=due - monotonic())
         for index, reply in enumerate(replies):
             if isinstance(reply, Exception):
-                replies[index] = await self._follow(commands[index], reply, owner, due=due)
+                reply = await self._follow(commands[index], reply, owner, due=due)  # noqa: PLW2901
+                replies[index] = reply
+                if isinstance(reply, Exception):
+                    break  # nor is a write to be executed that comes after a refused one
         return replies
 
     async def _follow(
         self, command: Command, refusal: Exception, asked: Address, *, due: float
     ) -> Any:
-        """Return the reply of the server that has the key now: for good (MOVED), or while slots move (ASK)."""
+        """Return the reply of the server that has the key now: for good (MOVED), while slots move (ASK), or after a failover."""
         reply: Any = refusal
         for _ in range(REDIRECTIONS):
-            word, _, rest = str(reply).partition(" ")
-            if not isinstance(reply, Exception) or word not in ("MOVED", "ASK"):
+            word = str(reply).partition(" ")[0]
+            if not isinstance(reply, Exception) or word not in ("MOVED", "ASK", "CLUSTERDOWN"):
                 break
-            host, _, port = rest.split()[1].rpartition(":")
-            asked = (host or asked[0], int(port))
+            if word == "CLUSTERDOWN":
+                doubted, asked = asked, await self._find_successor(asked, command, due=due)
+                if asked == doubted:
+                    break
+            else:
+                host, _, port = str(reply).split()[2].rpartition(":")
+                asked = (host or asked[0], int(port))
             asking: list[Command] = [("ASKING",)] if word == "ASK" else []
             replies = await self._line(asked).ask([*asking, command], seconds=due - monotonic())
             reply = replies[-1]
             if word == "MOVED":
                 self._refresh_slots()
         return reply
+
+    async def _find_successor(self, doubted: Address, command: Command, *, due: float) -> Address:
+        """Return the server that has the key in the eyes of those that do not say that the Cluster is down."""
+        self._doubted.add(doubted)
+        await self._find_slots(due=due)
+        return self._find_owner(command)
 
     def _line(self, address: Address) -> Line:
         line = self._lines.get(address)
@@ -166,8 +182,9 @@ class Clustered:
             self._asking.start(None, self._ask_servers)
 
     async def _ask_servers(self) -> None:
-        """Take what the first server says; they are asked in any order, soon after one another."""
+        """Take what the first server says; they are asked in any order, soon after one another, the doubted ones last."""
         servers = random.sample(sorted(self._servers), len(self._servers))
+        servers.sort(key=self._doubted.__contains__)
         asked = [
             asyncio.create_task(self._ask_server(address, later=place * HEAD_START))
             for place, address in enumerate(servers)
@@ -183,24 +200,26 @@ class Clustered:
                 question.cancel()
             self._asked_at = monotonic()
 
-    async def _ask_server(self, address: Address, *, later: float) -> tuple[Sequence[Any], str]:
+    async def _ask_server(self, address: Address, *, later: float) -> tuple[Sequence[Any], Address]:
         await asyncio.sleep(later)
         async with asyncio.timeout(PATIENCE):
-            return await self._server_at(address).ask(("CLUSTER", "SLOTS")), address[0]
+            return await self._server_at(address).ask(("CLUSTER", "SLOTS")), address
 
-    def _learn(self, ranges: Sequence[Any], asked: str) -> None:
+    def _learn(self, ranges: Sequence[Any], asked: Address) -> None:
         """Take in the ranges of slots, each with its master first and then its replicas."""
         owners: list[Address | None] = [None] * COUNT
         servers = set(self._seeds)
         for first, last, *nodes in ranges:
             # A server that does not know its own name sends nothing, or a question mark.
             addresses = [
-                (asked if name in (None, b"", b"?") else name.decode(), int(port))
+                (asked[0] if name in (None, b"", b"?") else name.decode(), int(port))
                 for name, port, *_ in nodes
             ]
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
         self._owners, self._servers = owners, frozenset(servers)
+        if asked not in self._doubted:
+            self._doubted.difference_update(filter(None, owners))
 
 
 def _slot_of(key: bytes) -> int:
