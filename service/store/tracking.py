@@ -52,6 +52,11 @@ class Tracking:
         """Return how many values are kept and count."""
         return len(self._places) if self.is_fresh else 0
 
+    @property
+    def any_key(self) -> str | None:
+        """A key that was read, to ask a server for."""
+        return next(iter(self._places), None)
+
     def reserve(self, key: str) -> Kept:
         """Return the place of a key, to be asked for now unless its value is known; for a new one the oldest makes room."""
         kept = self._places.get(key)

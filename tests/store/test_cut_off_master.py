@@ -14,6 +14,7 @@ from redis.exceptions import ClusterDownError, RedisError
 
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.opening import open_store
+from service.store.tracking import Tracking
 from service.store.verbs import Read
 from tests.driving.program import eventually
 from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis, cluster
@@ -76,6 +77,32 @@ async def test_the_successor_of_a_master_that_says_clusterdown_is_found(
         while not await is_readable(kv):  # noqa: ASYNC110 - it is no event
             await asyncio.sleep(0.05)
     assert [await is_readable(kv) for _ in range(20)] == [True] * 20
+
+
+@pytest.mark.usefixtures("kv")
+async def test_what_is_kept_of_a_master_that_was_cut_off_does_not_count(
+    whole: RedisCluster,
+) -> None:
+    tracked = open_store(whole.url, timeout=30, tracking=Tracking(100))
+    assert await read_tracked(tracked) == 1
+    assert tracked.tracking is not None
+    async with asyncio.timeout(60):
+        while not tracked.tracking.is_fresh:  # noqa: ASYNC110 - it is no event
+            await asyncio.sleep(0.05)
+    await asyncio.to_thread(cut_off, whole)
+    whole.replicas[0].tell("SET", KEY, b"2", "EX", 600)
+    async with asyncio.timeout(60):
+        while await read_tracked(tracked) != 2:  # noqa: ASYNC110 - it is no event
+            await asyncio.sleep(0.05)
+    await tracked.close()
+
+
+async def read_tracked(kv: KeyValue) -> int | None:
+    try:
+        value, _, _ = await kv.read_tracked(Read(KEY, int), Read(KEY + "2", int))
+    except StoreUnavailable:
+        return None
+    return value
 
 
 async def is_readable(kv: KeyValue) -> bool:

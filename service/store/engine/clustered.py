@@ -14,6 +14,8 @@ from typing import Any
 from service.caching import SingleFlight
 from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line, ResponseError
 from service.store.engine.server import Address, Server
+from service.store.engine.tracking_link import TRUST
+from service.store.tracking import Tracking
 from service.store.verbs import Command, key_of
 
 COUNT = 16384
@@ -44,8 +46,12 @@ class Clustered:
         seeds: Iterable[Address],
         server_at: Callable[[Address], Server],
         line_to: Callable[[Address], Line],
+        tracking: Tracking | None = None,
     ) -> None:
-        """Take the servers of the URL, and what says how one is spoken to and makes a line to it."""
+        """Take the servers of the URL, and what says how one is spoken to and makes a line to it.
+
+        What `tracking` keeps counts only while the servers say that the slots are where they were.
+        """
         self._seeds = self._servers = frozenset(seeds)
         self._server_at = server_at
         self._line_to = line_to
@@ -55,6 +61,8 @@ class Clustered:
         """Servers that have said that the Cluster is down, and may be cut off from the others; they are asked last."""
         self._asking: SingleFlight[None, None] = SingleFlight()
         self._asked_at = 0.0
+        self._tracking = tracking
+        self._next_question: asyncio.TimerHandle | None = None
 
     @property
     def circuit_open(self) -> bool:
@@ -82,6 +90,8 @@ class Clustered:
 
     def close(self) -> None:
         self._asking.cancel_all()
+        if self._next_question is not None:
+            self._next_question.cancel()
         for line in self._lines.values():
             line.close()
 
@@ -185,6 +195,7 @@ class Clustered:
         """Take what the first server says; they are asked in any order, soon after one another, the doubted ones last."""
         servers = random.sample(sorted(self._servers), len(self._servers))
         servers.sort(key=self._doubted.__contains__)
+        began = monotonic()
         asked = [
             asyncio.create_task(self._ask_server(address, later=place * HEAD_START))
             for place, address in enumerate(servers)
@@ -193,12 +204,23 @@ class Clustered:
             for answered in asyncio.as_completed(asked):
                 with suppress(*TROUBLE):
                     self._learn(*await answered)
+                    if self._tracking is not None:
+                        self._tracking.trust(self, until=began + TRUST)
                     return
             raise ConnectionLost("no server of the Cluster answers")
         finally:
             for question in asked:
                 question.cancel()
             self._asked_at = monotonic()
+            if self._tracking is not None:
+                self._ask_again_in_time()
+
+    def _ask_again_in_time(self) -> None:
+        """Ask before what is kept counts no longer."""
+        if self._next_question is not None:
+            self._next_question.cancel()
+        loop = asyncio.get_running_loop()
+        self._next_question = loop.call_later(TRUST / 2, self._refresh_slots)
 
     async def _ask_server(self, address: Address, *, later: float) -> tuple[Sequence[Any], Address]:
         await asyncio.sleep(later)
@@ -217,6 +239,10 @@ class Clustered:
             ]
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
+        if self._tracking is not None and owners != self._owners:
+            for gone in self._lines.keys() - set(owners):
+                self._lines.pop(gone).close()
+            self._tracking.forget(None)  # the new owners were not asked, and do not tell of changes
         self._owners, self._servers = owners, frozenset(servers)
         if asked not in self._doubted:
             self._doubted.difference_update(filter(None, owners))

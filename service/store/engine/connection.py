@@ -40,13 +40,13 @@ def open_engine(
         return Engine(line=embedded, durable=embedded, tracked=embedded)
     open_line = _lines_to(urlsplit(url), timeout)
     shared = partial(Multiplexed, patience=timeout)
-    line = durable = tracked = open_line(shared)
+    line = durable = tracked = open_line(shared, None)
     if wait_for_replicas:
         durable = open_line(
-            lambda connect: GroupCommit(shared(connect), replicas=wait_for_replicas)
+            lambda connect: GroupCommit(shared(connect), replicas=wait_for_replicas), None
         )
     if tracking is not None:
-        tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking)))
+        tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking)), tracking)
     masters = line.find_masters if isinstance(line, Clustered) else None
     return Engine(line=line, durable=durable, tracked=tracked, find_masters=masters)
 
@@ -69,8 +69,8 @@ class EmbeddedLine:
         """Return at once: the embedded store has no connection."""
 
 
-def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind], Line]:
-    """Return what makes a line of any kind to what a URL names."""
+def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind, Tracking | None], Line]:
+    """Return what makes a line of any kind to what a URL names, for what is kept or for none."""
     options = dict(parse_qsl(url.query))
     server = Server(
         address=unquote(url.path),
@@ -84,8 +84,8 @@ def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind], Line]:
     )
     if url.scheme.endswith("+cluster"):
         seeds = _hosts(url, REDIS_PORT)
-        return lambda kind: Clustered(
-            seeds, server.with_address, lambda one: kind(server.with_address(one).connect)
+        return lambda kind, tracking: Clustered(
+            seeds, server.with_address, lambda one: kind(server.with_address(one).connect), tracking
         )
     if url.scheme.endswith("+sentinel"):
         connect = _sentinels(url, server, options).connect
@@ -94,7 +94,7 @@ def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind], Line]:
     else:
         (address,) = _hosts(url, REDIS_PORT)
         connect = server.with_address(address).connect
-    return lambda kind: kind(connect)
+    return lambda kind, _: kind(connect)
 
 
 def _sentinels(url: SplitResult, master: Server, options: Mapping[str, str]) -> Sentinels:

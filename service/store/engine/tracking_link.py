@@ -11,6 +11,7 @@ import structlog
 from service.store.engine.engine import ConnectionLost
 from service.store.engine.link import Link
 from service.store.tracking import Tracking
+from service.store.verbs import Command
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -52,12 +53,16 @@ class TrackingLink(Link):
         self._beat()
 
     def _beat(self) -> None:
-        """Ask for the role, which proves at once that the server still is the master."""
+        """Ask for the role, which proves at once that the server still is the master.
+
+        A master of a Cluster that is cut off from the others says so only when it is asked for a key.
+        """
         if self._transport is None:
             return
-        sent_at = monotonic()
+        sent_at, key = monotonic(), self._tracking.any_key
+        questions: list[Command] = [("HELLO",)] if key is None else [("HELLO",), ("EXISTS", key)]
         try:
-            beat = self.ask([("HELLO",)], due=sent_at + TRUST)
+            beat = self.ask(questions, due=sent_at + TRUST)
         except Exception:  # noqa: BLE001 - the connection is lost or overwhelmed: nothing is fresh then
             return
         beat.add_done_callback(lambda answered: self._hear(answered, sent_at))
@@ -66,8 +71,9 @@ class TrackingLink(Link):
     def _hear(self, answered: asyncio.Future[list[Any]], sent_at: float) -> None:
         if answered.cancelled() or answered.exception() is not None:
             return
-        state = cast("dict[bytes, Any] | Exception", answered.result()[0])
-        if isinstance(state, dict) and state.get(b"role") == b"master":
+        state, *others = cast("list[dict[bytes, Any] | int | Exception]", answered.result())
+        is_cut_off = any(str(other).startswith("CLUSTERDOWN") for other in others)
+        if isinstance(state, dict) and state.get(b"role") == b"master" and not is_cut_off:
             self._tracking.trust(self, until=sent_at + TRUST)
         else:
-            self.abort(ConnectionLost("Redis is no longer the master"))
+            self.abort(ConnectionLost("Redis is no longer the master, or cut off from the others"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.opening import open_store
+from service.store.tracking import Tracking
 from service.store.verbs import Read
 from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis
 
@@ -49,3 +51,23 @@ async def test_keys_of_a_slot_are_found_while_it_moves_and_afterwards(
         master.tell("CLUSTER", "SETSLOT", slot, "NODE", to)
     assert await kv.read(Read(text, int), Read(count, int)) == (7, 2)  # MOVED
     assert await kv.write(verbs.count(count, 60)) == [3]
+
+
+async def test_what_is_kept_of_a_slot_that_has_moved_does_not_count(
+    three_masters: RedisCluster, kv: KeyValue
+) -> None:
+    source, target, _ = three_masters.masters
+    slot, text, count = keys_of(source)
+    tracked = open_store(three_masters.url, timeout=30, tracking=Tracking(100))
+    reads = Read(text, int), Read(count, int)
+    async with asyncio.timeout(60):
+        while not (await tracked.read_tracked(*reads))[2]:  # noqa: ASYNC110 - until it is kept
+            await asyncio.sleep(0.05)
+    to = target.tell("CLUSTER", "MYID").decode()
+    for master in three_masters.masters:
+        master.tell("CLUSTER", "SETSLOT", slot, "NODE", to)
+    await kv.write(("SET", text, b"8", "EX", 60))
+    async with asyncio.timeout(60):
+        while (await tracked.read_tracked(*reads))[0] != 8:  # noqa: ASYNC110 - it is no event
+            await asyncio.sleep(0.05)
+    await tracked.close()
