@@ -84,7 +84,7 @@ def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[
         times = SigningKey(
             kid=key.kid,
             alg=key.alg,
-            announced_at=0,
+            announced_at=file.sign_from or 0,
             sign_from=file.sign_from or 0,
             retired_at=file.retire_at,
             sealed="",

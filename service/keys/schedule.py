@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.store.records import Encoding
 
 FOLLOW_EVERY = 4
@@ -73,12 +74,16 @@ class RotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
-    """Return the key that signs: the latest that has begun, or else the next announced one."""
+    """Return the key that signs: the latest that has begun, or else one that was to sign as soon as it was there.
+
+    Such a one may begin later by this replica's clock than by that of the replica which made it.
+    """
     usable = [key for key in keys if key.alg == alg and not key.is_retired(now)]
     begun = [key for key in usable if key.sign_from <= now]
     if begun:
         return max(begun, key=_by_age)
-    return min(usable, default=None, key=_by_age)
+    at_once = [key for key in usable if key.sign_from <= key.announced_at]
+    return min(at_once, default=None, key=_by_age)
 
 
 def find_current_keys(keys: Iterable[SigningKey], algorithms: Iterable[str], now: int) -> Keys:
@@ -105,14 +110,20 @@ def retire_keys(keys: Keys, policy: RotationPolicy, now: int) -> Keys:
 
 
 def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> dict[str, int]:
-    """Return the algorithms that need a key now, and when it signs: the first at once, others are announced before."""
+    """Return the algorithms that need a key now, and when it signs: the first keys at once, others are announced before.
+
+    The first key of an algorithm that was added later is published by every replica before it signs; one to encrypt to
+    verifies nothing, and is published where it is made.
+    """
     missing: dict[str, int] = {}
     for alg in policy.algorithms:
+        if find_successor(keys, alg, now) is not None:
+            continue
         current, announce_before = find_signing_key(keys, alg, now), policy.announce_before
-        over = current.sign_from + policy.rotate_every if current else now
         if current is None:
-            missing[alg] = now
-        elif find_successor(keys, alg, now) is None and now >= over - announce_before:
+            waits = bool(keys) and alg not in ENCRYPTION_ALGORITHMS
+            missing[alg] = now + LEAD * waits
+        elif now >= (over := current.sign_from + policy.rotate_every) - announce_before:
             missing[alg] = max(over, now + announce_before)
     return missing
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from service.keys.schedule import LEAD
 from service.keys.stored_keys import StoredKeys
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
 from service.protocol.errors import TemporarilyUnavailable
@@ -28,6 +29,20 @@ async def test_the_first_key_signs_at_once(fleet: Fleet) -> None:
         "ES256",
         "EdDSA",
     ]
+
+
+async def test_an_added_algorithm_signs_only_when_every_replica_publishes_its_key(
+    fleet: Fleet,
+) -> None:
+    before, later = await fleet.started("ES256"), await fleet.started("EdDSA", "ES256")
+    assert later.ring.missing == ("EdDSA",)  # it is not ready
+    with pytest.raises(TemporarilyUnavailable):
+        later.ring.signing_key()
+    fleet.clock.forward(seconds=LEAD)
+    await before.refresh()
+    await later.refresh()
+    assert later.ring.signing_key().alg == "EdDSA"
+    assert set(published_kids(before)) == set(published_kids(later))
 
 
 async def test_replicas_that_start_at_once_make_one_key_set(fleet: Fleet) -> None:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from service.keys.schedule import (
     LATE_SIGNATURES,
+    LEAD,
     Keys,
     RotationPolicy,
     SigningKey,
@@ -128,6 +130,24 @@ POLICY = RotationPolicy(
     retire_after=200,
     longest_token=100,
 )
+
+
+def test_the_key_of_an_added_algorithm_is_published_before_it_signs() -> None:
+    history = History(POLICY, now=0)
+    history.look()
+    history.policy = replace(POLICY, algorithms=("ES256", "RS256"))
+    for history.now in range(LEAD):
+        history.look()
+        assert find_signing_key(history.keys, "ES256", history.now) is None
+        assert history.published() == {"1", "2"}
+    history.now = LEAD
+    assert find_signing_key(history.keys, "ES256", history.now) == history.keys[1]
+
+
+def test_a_first_key_signs_at_once_though_a_clock_is_behind() -> None:
+    history = History(POLICY)
+    history.look()
+    assert find_signing_key(history.keys, "RS256", history.now - 5) == history.keys[0]
 
 
 def test_a_key_goes_its_way_by_the_clock() -> None:
