@@ -90,11 +90,11 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         return session if session is not None and clock() < session.ends_at else None
 
     async def touch(self, session: Session) -> None:
-        """Begin the idle time anew; a remembered session has none."""
+        """Begin the idle time anew; a remembered session has none, and keeps its time if it was remembered meanwhile."""
         ttl = self._lifetime(session)
         writes: list[Command] = [self.stores.session_uses.put(clock(), session.id, ttl=ttl)]
         if not session.remember:
-            writes.append(self.stores.sessions.extend(session.id, ttl=ttl))
+            writes.append(self.stores.sessions.lengthen(session.id, ttl=ttl))
         await self.stores.kv.write(*writes)
 
     async def find_last_uses(self, sessions: Sequence[Session]) -> tuple[int, ...]:

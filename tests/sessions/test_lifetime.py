@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from service.clock import clock as now
+from service.identity.sign_ins import SignIn
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
@@ -53,6 +56,18 @@ async def test_remembered_session_lasts_to_its_absolute_end(app: ClientApp, cloc
     assert await is_signed_in(app)
     clock.forward(minutes=11)
     assert not await is_signed_in(app)
+
+
+async def test_a_page_that_read_the_session_before_it_was_remembered_does_not_shorten_it(
+    service: RunningService, clock: Clock
+) -> None:
+    sessions = service.parts.records.sessions
+    sign_in = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now())
+    read, _ = await sessions.start(sign_in, previous=None, user_agent="")
+    await sessions.start(replace(sign_in, remember=True), previous=read, user_agent="")
+    await sessions.touch(read)
+    clock.forward(minutes=170)
+    assert await sessions.find_by_id(read.id) is not None
 
 
 @pytest.mark.parametrize(
