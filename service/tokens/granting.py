@@ -211,6 +211,8 @@ class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     authorization: Authorization
     """Stored for a refresh token only; its `source` ends it."""
+    origin: Authorization | None
+    """The one in which the user has authenticated, for a token that the client itself uses; None for a transaction token."""
     token: SignedClaims | Literal["id_token", "refresh_token"]
     expires_at: int
     """The latest end of the token."""

@@ -102,13 +102,16 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             target = targets.find(origin)
             if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
                 origin = grant.source.authorization or origin
-        targets.require_acr(client, target[0], origin)
+        targets.require_acr(client, target[0].required_acr, origin)
         return target
 
     async def _issue_exchanged(
         self, request: TokenRequest, grant: ExchangedGrant, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the response with a token other than an access token (RFC 8693 §2.2.1)."""
+        if grant.origin is not None:
+            targets = self.access_tokens.targets
+            targets.require_acr(request.client, frozenset(), grant.origin)
         response = await self.exchanged.mint(grant, request.client, user_claims)
         self.emit(
             TokenIssued(

@@ -201,12 +201,11 @@ class Targets:
             details = details_for(registry, details, understanding)
         return self._find(registry, (scope, resources, understanding)), details
 
-    def require_acr(self, client: Client, target: Target, origin: Authorization) -> None:
-        """Raise InvalidGrant if the user's authentication is weaker than the client or the target demands (RFC 9470 §5).
+    def require_acr(self, client: Client, required: frozenset[str], origin: Authorization) -> None:
+        """Raise InvalidGrant if the user's authentication is weaker than the client or `required` demands (RFC 9470 §5).
 
         `origin` is the authorization in which the user has authenticated.
         """
-        required = target.required_acr
         if client.required_acr is not None:
             required |= {client.required_acr}
         if origin.subject is None or not required:

@@ -191,6 +191,18 @@ async def test_no_id_jag_is_issued_for_a_disabled_user(
         assert (await ask(service, tokens[of_type], of_type=of_type)).refusal == INVALID
 
 
+@pytest.mark.rfc("9470#5")
+@pytest.mark.parametrize("of_type", ["id_token", "refresh_token"])
+async def test_no_id_jag_is_issued_to_a_client_that_requires_a_stronger_sign_in(
+    service: RunningService, tokens: Any, config: dict[str, Any], of_type: str
+) -> None:
+    config["authentication_contexts"] = [{"acr": "strong", "amr": ["pwd", "otp"]}]
+    client_in(config, "web")["required_acr"] = "strong"
+    reload(service, config)
+    refused = await ask(service, tokens[of_type], of_type=of_type)
+    assert refused.refusal == (400, "invalid_grant")
+
+
 async def test_no_id_jag_is_issued_for_an_expired_id_token(
     service: RunningService, tokens: Any, clock: Clock
 ) -> None:

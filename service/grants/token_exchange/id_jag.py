@@ -70,6 +70,7 @@ async def allow_id_jag(
 def grant_id_jag(exchange: AllowedExchange) -> ExchangedGrant:
     return ExchangedGrant(
         authorization=exchange.begin_authorization(exchange.subject.authorization.amr),
+        origin=exchange.subject.authorization,
         token=SignedClaims(claims=exchange.claims, typ=TYP),
         expires_at=int(str(exchange.claims["exp"])),
         members={"issued_token_type": uri_of(REQUESTED_TYPE)},
@@ -130,7 +131,7 @@ def _optional_claims(
         ("scope", format_scope(scope)),
         ("auth_time", origin.auth_time),
         ("amr", list(origin.amr)),
-        ("acr", origin.acr or subject.claims.get("acr")),
+        ("acr", subject.claims.get("acr") if subject.source.is_session else origin.acr),
         ("act", subject.claims.get("act")),
         ("cnf", cnf.as_claim() if cnf is not None and cnf.method == "jkt" else None),
     )

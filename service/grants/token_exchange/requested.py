@@ -90,6 +90,7 @@ def grant_refresh_token(exchange: AllowedExchange) -> ExchangedGrant:
         )
     return ExchangedGrant(
         authorization=exchange.begin_authorization((GRANT_TYPE,)),
+        origin=exchange.subject.authorization,
         token="refresh_token",
         expires_at=exchange.subject.source.expires_at,
         members={"issued_token_type": uri_of("refresh_token")},
@@ -100,6 +101,7 @@ def grant_id_token(exchange: AllowedExchange) -> ExchangedGrant:
     """Grant an ID token for the caller, which says how the user authenticated."""
     return ExchangedGrant(
         authorization=exchange.begin_authorization(exchange.subject.authorization.amr),
+        origin=exchange.subject.authorization,
         token="id_token",
         expires_at=exchange.subject.source.expires_at,
         members={"issued_token_type": uri_of("id_token")},

@@ -158,6 +158,7 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
             idp=session.idp,
             auth_time=session.auth_time,
             amr=session.methods,
+            acr=session.acr,
             session_id=session.id,
             user_claims=session.user_claims,
             created_at=clock(),

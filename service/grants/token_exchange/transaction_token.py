@@ -190,6 +190,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
                 user_claims=user.user_claims if user else {},
                 created_at=asked.token_request.now,
             ),
+            origin=None,
             token=SignedClaims(claims=claims, typ=TRANSACTION_TOKEN_TYP),
             expires_at=int(str(claims["exp"])),
             members={"issued_token_type": uri_of("txn_token")},
