@@ -69,7 +69,8 @@ def _authorization_code(parts: GrantParts) -> Grant:
 def _refresh_token(parts: GrantParts) -> Grant:
     from service.grants.refresh_token import RefreshTokenGrant
 
-    return RefreshTokenGrant(parts.services.registry, parts.revocation)
+    services = parts.services
+    return RefreshTokenGrant(services.registry, parts.revocation, services.active_tokens)
 
 
 @builtin_grant("client_credentials")

@@ -14,9 +14,10 @@ from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
+from service.tokens.active import ActiveTokens
 from service.tokens.continuing import continue_grant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
-from service.tokens.liveness import Revocation, SingleUse, is_source_active
+from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_offline
 from service.tokens.refresh_token import (
     ActiveRefreshToken,
@@ -33,6 +34,7 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
     takes_authorization_details: ClassVar[bool] = True
     registry: LiveRegistry
     revocation: Revocation
+    active_tokens: ActiveTokens
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant what was authorized, or less; another client's attempt does not use the token up."""
@@ -48,9 +50,8 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
             return InvalidGrant("the refresh token is unknown, expired or revoked")
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the refresh token was issued to another client")
-        source = authorization.source
-        if source is not None and not await is_source_active(stores, source):
-            return InvalidGrant("the token that it was exchanged for has ended")
+        if authorization.source is not None:
+            await self.active_tokens.check_source(authorization.source)
         record = _find_usable(found, request.client, now=request.now)
         if found is None or record is None:
             return await self.revocation.end_replayed(authorization, RefreshTokenReused)

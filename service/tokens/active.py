@@ -30,10 +30,11 @@ from service.store.stores import Stores
 from service.store.tracking import Kept
 from service.store.verbs import Read
 from service.tokens.authorization_details import permitted_details
-from service.tokens.liveness import is_source_active
+from service.tokens.liveness import find_source
 from service.tokens.permitted import (
     check_derived,
     check_permissions,
+    continue_authorization,
     continue_offline,
     find_permissions,
     gives_access,
@@ -121,9 +122,9 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         presented = self._read(token)
         found = _make_token(presented, await self._find_records(presented))
         client_id, authorization = str(found.claims["client_id"]), found.authorization
-        if authorization is not None and authorization.source is not None:  # nearly none has one
-            await self._check_source(authorization.source)
         try:
+            if authorization is not None and authorization.source is not None:  # nearly none
+                await self.check_source(authorization.source)
             own = await find_permissions(self.clients, self.users, client_id, authorization)
             if authorization is None or (
                 authorization.client_id == client_id and "act" not in found.claims
@@ -145,11 +146,11 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """Return the access token, also of a disabled client or user: it may be enabled again."""
-        with suppress(Inactive):
+        with suppress(Inactive, InvalidGrant):
             presented = self._read(token)
             found = _make_token(presented, await self._find_records(presented))
             if found.authorization is not None:
-                await self._check_source(found.authorization.source)
+                await find_source(self.stores, found.authorization.source)
             return found
         return None
 
@@ -166,13 +167,13 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         record, authorization = await self._read_refresh_token(handle)
         if authorization is None:
             raise Inactive("its authorization has ended")
-        await self._check_source(authorization.source)
         if record is None and not is_of_family(handle, authorization):
             raise Inactive("its record is gone: it expired, or never was")
         if record is None or isinstance(record, Spent):
             raise Inactive("it was used, and another one took its place")
         client_id = authorization.client_id
         try:
+            await self.check_source(authorization.source)
             own = await find_permissions(self.clients, self.users, client_id, authorization)
             authorization = continue_offline(authorization, own)
         except InvalidGrant as refused:
@@ -225,9 +226,12 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
             own = stores.revoked.read(selector, name)
         return stores.kv.read_tracked(own, stores.authorizations.read(selector))
 
-    async def _check_source(self, source: Source | None) -> None:
-        if not await is_source_active(self.stores, source):
-            raise Inactive("the token that it was exchanged for has ended")
+    async def check_source(self, source: Source | None) -> None:
+        """Raise InvalidGrant if the token that another one was exchanged for has ended, or its client lost a permission for it."""
+        origin = await find_source(self.stores, source)
+        if origin is not None:
+            own = await find_permissions(self.clients, self.users, origin.client_id, origin)
+            continue_authorization(origin, own)
 
 
 class _Presented(msgspec.Struct, frozen=True, gc=False):

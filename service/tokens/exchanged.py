@@ -9,12 +9,12 @@ import msgspec
 from service.clock import clock
 from service.model.client import Client
 from service.model.events import Emit
-from service.protocol.errors import InvalidRequest, InvalidScope
+from service.protocol.errors import InvalidGrant, InvalidRequest, InvalidScope
 from service.protocol.scope import format_scope
 from service.protocol.token_types import NOT_APPLICABLE
 from service.tokens.granting import ExchangedGrant
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import Revocation, begin, is_source_active, make_room
+from service.tokens.liveness import Revocation, begin, find_source, make_room
 from service.tokens.refresh_token import begin_family
 from service.tokens.scope import Targets
 
@@ -71,8 +71,10 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidScope("the scope allows no refresh token")
         writes = begin(stores, authorization, ttl=refresh.lifetime)
         answers = await stores.kv.write(*writes, refresh.write)
-        if not await is_source_active(stores, authorization.source):
+        try:
+            await find_source(stores, authorization.source)
+        except InvalidGrant as ended:
             await self.revocation.end_authorization(authorization.id)
-            raise InvalidRequest(_ENDED)
+            raise InvalidRequest(_ENDED) from ended
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
         return refresh.handle.text, refresh.lifetime

@@ -184,28 +184,36 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
         return self.stores.revoked.put(True, selector, name, ttl=expires_at - clock() + SKEW)
 
 
-async def is_source_active(stores: Stores, source: Source | None) -> bool:
-    """Return whether what an authorization was exchanged for is still active; another issuer's token is while it lasts."""
+async def find_source(stores: Stores, source: Source | None) -> Authorization | None:
+    """Return the authorization of the token that another one was exchanged for; None if it has no record here.
+
+    InvalidGrant if that token has ended; another issuer's is active while it lasts, an ID token while its session does.
+    """
     if source is None:
-        return True
+        return None
+    ended = InvalidGrant("the token that it was exchanged for has ended")
     if source.expires_at <= clock():
-        return False
+        raise ended
     selector, name = source.selector, source.name
     if selector is None:
-        return True
+        return None
     if source.is_session:
-        (session,) = await stores.kv.read(stores.sessions.read(selector))
-        return session is not None
+        if await stores.kv.read(stores.sessions.read(selector)) == (None,):
+            raise ended
+        return None
     if name is None:
         (authorization,) = await stores.kv.read(stores.authorizations.read(selector))
-        return authorization is not None
-    authorization, token, revoked = await stores.kv.read(
-        stores.authorizations.read(selector),
-        stores.access_tokens.read(selector, name),
-        stores.revoked.read(selector, name),
-    )
-    is_there = token is not None if is_reference(name) else revoked is None
-    return authorization is not None and is_there
+        is_there = True
+    else:
+        authorization, token, revoked = await stores.kv.read(
+            stores.authorizations.read(selector),
+            stores.access_tokens.read(selector, name),
+            stores.revoked.read(selector, name),
+        )
+        is_there = token is not None if is_reference(name) else revoked is None
+    if authorization is None or not is_there:
+        raise ended
+    return authorization
 
 
 def is_reference(name: str) -> bool:

@@ -27,6 +27,19 @@ def reload(service: RunningService, config: dict[str, Any]) -> None:
     assert service.parts.shared.registry.reload()
 
 
+def withdraw(config: dict[str, Any], client: dict[str, Any], lost: str) -> None:
+    """Take from a client what its tokens by password need."""
+    if lost == "client":
+        config["clients"].remove(client)
+        config["token_exchange"][3]["clients"].remove(client["client_id"])
+    elif lost == "enabled":
+        client["enabled"] = False
+    elif lost == "grant type":
+        client["allowed_grant_types"].remove("password")
+    else:
+        client["allowed_scopes"] = ["openid"]
+
+
 @pytest.fixture
 async def token(service: RunningService) -> str:
     """A token of alice's for api1."""
@@ -284,6 +297,24 @@ async def test_new_token_ends_with_each_party_that_it_came_by(
     client_in(config, name)["enabled"] = False
     reload(service, config)
     assert not await service.is_active(new, caller="api2")
+
+
+@pytest.mark.rfc("6749#6", "7662#2.2")
+@pytest.mark.parametrize("lost", ["client", "enabled", "grant type", "scope"])
+async def test_refresh_token_of_an_exchange_ends_when_the_first_client_loses_its_permission(
+    service: RunningService, config: dict[str, Any], token: str, lost: str
+) -> None:
+    wanted = {"requested_token_type": "refresh_token"}
+    form = {"refresh_token": (await exchange(service, token, "web", **wanted))["access_token"]}
+    fresh = await service.token("web", grant_type="refresh_token", **form)
+    form["refresh_token"] = fresh["refresh_token"]
+    assert await service.is_active(fresh["refresh_token"], caller="web")
+    withdraw(config, client_in(config, "frontend"), lost)
+    reload(service, config)
+    refused = await service.token("web", grant_type="refresh_token", **form)
+    assert refused.refusal == (400, "invalid_grant")
+    assert not await service.is_active(fresh["refresh_token"], caller="web")
+    assert not await service.is_active(fresh["access_token"], caller="api2")
 
 
 async def test_decision_is_in_the_audit_log_with_the_rules_place(
