@@ -24,6 +24,11 @@ AT_ONCE = 500
 """Authorizations that end in one round trip; a program may have let a user grant thousands."""
 
 
+def note_end(stores: Stores, subject: str, client_id: str, *, ttl: int) -> Command:
+    """Refuse the ID tokens that the client has by now, which name no authorization; the longest session is their `ttl`."""
+    return stores.access_ends.put(clock(), digest(subject), digest(client_id), ttl=ttl)
+
+
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     claims: frozenset[str]
@@ -33,6 +38,8 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
     """The lasting permissions that users have given clients, one for each subject and client (OIDC Core §3.1.2.4)."""
 
     stores: Stores
+    longest_session: int
+    """Seconds."""
     emit: Emit
 
     async def find(
@@ -98,6 +105,8 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
             self.stores.consents.drop(owner, name), self.stores.subject_consents.remove(owner, name)
         )
         if dropped:
+            ttl = self.longest_session
+            await self.stores.kv.write(note_end(self.stores, subject, client_id, ttl=ttl))
             self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
 
     async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
@@ -114,6 +123,8 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
     """The live authorizations, for the users who granted them and for operators."""
 
     stores: Stores
+    longest_session: int
+    """Seconds."""
     emit: Emit
 
     async def find(self, authorization_id: str) -> Authorization | None:
@@ -136,10 +147,13 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
                 yield authorization
 
     async def end(self, *authorizations: Authorization) -> None:
-        """Make every token inactive that came from them (RFC 7009 §2.1)."""
+        """Make every token inactive that came from them (RFC 7009 §2.1), and their clients' ID tokens useless here."""
+        stores, ttl = self.stores, self.longest_session
         for first in range(0, len(authorizations), AT_ONCE):
             ended = authorizations[first : first + AT_ONCE]
-            await end(self.stores, ended, emit=self.emit, durable=True)
+            parties = {(one.subject, one.client_id) for one in ended if one.subject is not None}
+            notes = [note_end(stores, *each, ttl=ttl) for each in parties]
+            await end(stores, ended, *notes, emit=self.emit, durable=True)
 
 
 class ClientAccess(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,8 +28,9 @@ class UserRecords:
             emit=emit,
         )
         self.partial_sign_ins = PartialSignIns(stores)
-        self.consents = Consents(stores=stores, emit=emit)
-        self.authorizations = Authorizations(stores=stores, emit=emit)
+        longest = session.max_lifetime
+        self.consents = Consents(stores=stores, longest_session=longest, emit=emit)
+        self.authorizations = Authorizations(stores=stores, longest_session=longest, emit=emit)
         self.access = GrantedAccess(consents=self.consents, authorizations=self.authorizations)
 
 

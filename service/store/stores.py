@@ -80,10 +80,9 @@ class Stores:
         self.subject_sessions = index("us", MAX_SESSIONS)
         self.subject_authorizations = index("ua")
         self.subject_consents = index("uc")
+        self.access_ends = Records(prefix, "ae", int)  # session.max_lifetime; identity/access.py
         self.factors = Records(prefix, "fa", str)  # no TTL; sealed by identity/factors/stored.py
-        self.last_seen = Records(
-            prefix, "ls", str
-        )  # users.grace; sealed by identity/sources/last_seen.py
+        self.last_seen = Records(prefix, "ls", str)  # users.grace; sealed by sources/last_seen.py
         # Under a part of the client_id:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
         # Under the digest of an origin, the clients that registered it:

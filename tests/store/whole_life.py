@@ -16,6 +16,7 @@ from service.model.factors import Factors
 from service.model.password_hash import USUAL
 from service.model.user import User
 from service.store import verbs
+from tests.account.account_page import revoke
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
 from tests.clients.signing import SECRET, Signer
 from tests.device.tv import TELEVISIONS, Television
@@ -150,13 +151,14 @@ async def tokens_of_the_front_channel(
 
 
 async def consent(service: RunningService, browser: Browser, _: FakeProvider) -> None:
-    """One that is remembered and used, and one that is never answered."""
+    """One that is remembered, used and taken back, and one that is never answered."""
     app = ClientApp(service, browser, "consenting")
     page = await app.authorize()
     page = await browser.log_in(page) if page.has("login") else page
     page = await browser.submit(page, action="allow", remember="1")
     assert "code" in page.parameters
     assert "code" in (await app.authorize(prompt="none")).parameters
+    await revoke(browser, "consenting")
     await app.authorize(prompt="consent")
 
 

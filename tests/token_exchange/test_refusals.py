@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from service.keys.jose import Key
+from tests.account.account_page import revoke
+from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
@@ -110,6 +112,22 @@ async def test_an_expired_id_token_is_refused(
     clock.forward(minutes=6)
     answer = await exchange(service, id_token, "web", of_type="id_token")
     assert answer.refusal == INVALID_REQUEST
+
+
+async def test_an_id_token_from_before_its_client_lost_its_access_is_refused(
+    service: RunningService, app: ClientApp, clock: Clock
+) -> None:
+    before = (await app.tokens())["id_token"]
+    clock.forward(seconds=2)
+    await revoke(app.browser, "web")
+    for requested in ("access_token", "refresh_token", "id_token"):
+        asked = {"of_type": "id_token", "requested_token_type": requested}
+        refused = await exchange(service, before, "web", **asked)
+        assert refused.refusal == (400, "invalid_request")
+    clock.forward(seconds=2)
+    page = await app.authorize()
+    after = (await app.redeem(page.parameters["code"]))["id_token"]
+    assert (await exchange(service, after, "web", of_type="id_token")).status == 200
 
 
 async def test_unusable_actor_tokens_are_refused(service: RunningService, token: str) -> None:

@@ -13,7 +13,7 @@ from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.authorization import Authorization, Source
-from service.model.handle import new_selector
+from service.model.handle import digest, new_selector
 from service.model.session import Session
 from service.model.token_exchange import SELF, ExchangeRule
 from service.model.user import LOCAL
@@ -179,6 +179,12 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
         session = await self.sessions.find_by_id(str(hint.claims.get("sid")))
         if session is None or not hint.user.has_subject(session.subject):
             raise InvalidRequest(f"the session of {parameter} has ended")
+        stores = self.sessions.stores
+        (revoked_at,) = await stores.kv.read(
+            stores.access_ends.read(digest(session.subject), digest(hint.client.client_id))
+        )
+        if revoked_at is not None and int(str(hint.claims["iat"])) <= revoked_at:
+            raise InvalidRequest(f"the access of the client of {parameter} was revoked")
         users, registry = self.active_tokens.users, self.active_tokens.clients.registry
         if await find_user_claims(users, registry, session) is None:
             raise InvalidRequest(f"the user of {parameter} is not active")

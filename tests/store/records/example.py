@@ -147,6 +147,7 @@ EXAMPLES: Mapping[str, object] = {
         browser_digest=DIGEST,
     ),
     "pe": NOON,
+    "ae": NOON,
     "su": NOON,
     "fl": DIGEST,
     "ld": LogoutDelivery(
