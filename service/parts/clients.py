@@ -6,11 +6,15 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.origins import RegisteredOrigins
+from service.config.configuration import Configuration
 from service.config.rules.mutual_tls import certificates_reach_the_service
 from service.config.rules.registered_client import Offered
-from service.model.catalogue import Registrable
+from service.model.catalogue import Catalogue, Registrable
+from service.model.polling import CIBA
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 
@@ -31,7 +35,7 @@ class ClientParts:
             return shared.registry.current.authorization_details_types.keys()
 
         offered = Offered(
-            catalogue=configuration.catalogue,
+            catalogue=_find_catalogue(configuration),
             algorithms=configuration.signing.algorithms,
             pairwise=configuration.pairwise_salt is not None,
             details_types=details_types,
@@ -64,6 +68,18 @@ class ClientParts:
         from service.parts.client_auth import build_client_authentication  # noqa: PLC0415 - which few commands ask for
 
         return build_client_authentication(self._shared, self._keys, self.directory)
+
+
+def _find_catalogue(configuration: Configuration) -> Catalogue:
+    """Return what is supported; CIBA is registrable with an initial access token only.
+
+    Its clients learn which users there are, and take the places of other clients' requests (docs/ciba.md).
+    """
+    catalogue = configuration.catalogue
+    if configuration.registration.initial_access_token_sha256:
+        return catalogue
+    registrable = catalogue.registrable_grant_types - {CIBA}
+    return replace(catalogue, registrable_grant_types=registrable)
 
 
 def build_policy(allowed_scopes: frozenset[str], offered: Offered) -> RegistrationPolicy:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.ciba.consumption import CIBA, Device
 from tests.conftest import Start
-from tests.driving.registering import register
-from tests.driving.registry import fresh_configuration
+from tests.driving.registering import bearer, register
+from tests.driving.registry import fresh_configuration, hashed, secret_of
 from tests.driving.service import RunningService
 
 pytestmark = [pytest.mark.rfc("ciba#4"), pytest.mark.usefixtures("one_store")]
@@ -41,8 +41,19 @@ async def test_discovery_is_silent_where_no_client_may_use_it(start: Start) -> N
 
 @pytest.fixture
 async def open_service(start: Start, config: dict[str, Any]) -> RunningService:
-    """One at which clients may register."""
+    """One at which anybody may register a client."""
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
+    return await start(config)
+
+
+@pytest.fixture
+async def guarded_service(start: Start, config: dict[str, Any]) -> RunningService:
+    """One at which clients may register with an initial access token."""
+    config["registration"] = {
+        "enabled": True,
+        "allowed_scopes": ["openid", "api1"],
+        "initial_access_token_sha256": [hashed("initial")],
+    }
     return await start(config)
 
 
@@ -52,12 +63,14 @@ METADATA: dict[str, Any] = {
 }
 
 
-async def test_a_registered_client_may_ask(open_service: RunningService) -> None:
-    made = await register(open_service, **METADATA)
+async def test_a_registered_client_may_ask(guarded_service: RunningService) -> None:
+    made = await register(guarded_service, token=secret_of("initial"), **METADATA)
     assert made.status == 201, made.body
     assert made["backchannel_token_delivery_mode"] == "poll"
     auth = (made["client_id"], made["client_secret"])
-    asked = await open_service.post("/connect/ciba", auth=auth, scope="openid", login_hint="alice")
+    asked = await guarded_service.post(
+        "/connect/ciba", auth=auth, scope="openid", login_hint="alice"
+    )
     assert asked.status == 200
 
 
@@ -79,10 +92,39 @@ async def test_a_registered_client_may_ask(open_service: RunningService) -> None
     ids=str,
 )
 async def test_metadata_that_do_not_fit_are_refused(
-    open_service: RunningService, changes: dict[str, Any]
+    guarded_service: RunningService, changes: dict[str, Any]
 ) -> None:
-    made = await register(open_service, **(METADATA | changes))
+    token = secret_of("initial")
+    made = await register(guarded_service, token=token, **(METADATA | changes))
     assert made.refusal == (400, "invalid_client_metadata")
+
+
+@pytest.mark.rfc("7591#3.2.2", "ciba#13")
+async def test_nobody_registers_for_ciba_without_an_initial_access_token(
+    open_service: RunningService,
+) -> None:
+    made = await register(open_service, **METADATA)
+    assert made.refusal == (400, "invalid_client_metadata")
+    usual = await register(open_service)
+    path, token = usual["registration_client_uri"], usual["registration_access_token"]
+    changed = await open_service.request(
+        "PUT",
+        path.removeprefix(open_service.issuer),
+        headers=bearer(token),
+        json={"client_id": usual["client_id"], **METADATA},
+    )
+    assert changed.refusal == (400, "invalid_client_metadata")
+
+
+@pytest.mark.parametrize("needs_token", [True, False])
+async def test_discovery_lists_ciba_where_it_can_be_registered(
+    start: Start, needs_token: bool
+) -> None:
+    configuration = fresh_configuration()
+    tokens = [hashed("initial")] if needs_token else []
+    configuration["registration"] = {"enabled": True, "initial_access_token_sha256": tokens}
+    found = await document(await start(configuration))
+    assert (ENDPOINT in found, CIBA in found["grant_types_supported"]) == (needs_token, needs_token)
 
 
 async def test_a_client_without_the_grant_cannot_ask(open_service: RunningService) -> None:

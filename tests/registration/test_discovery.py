@@ -28,7 +28,6 @@ async def test_all_registrable_metadata_are_returned(service: RunningService) ->
         "refresh_token",
         "urn:ietf:params:oauth:grant-type:device_code",
         "urn:ietf:params:oauth:grant-type:jwt-bearer",
-        "urn:openid:params:grant-type:ciba",
     ]
     assert document["device_authorization_endpoint"].endswith("/connect/deviceauthorization")
     assert len(document["response_types_supported"]) == 7
