@@ -164,11 +164,13 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Interaction:
         registry = self.registry.current
         session = _find_session(request, visitor, registry)
-        consent = session and await self.consents.find(
-            session.subject,
-            request.client.client_id,
-            unverified_client_host=reply_to.unverified_client_host,
-        )
+        consent = None
+        if session and reply_to.may_remember_consent:
+            consent = await self.consents.find(
+                session.subject,
+                request.client.client_id,
+                unverified_client_host=reply_to.unverified_client_host,
+            )
         scope = consent.scope if consent else frozenset[str]()
         claims = consent.claims if consent else frozenset[str]()
         factors = session and await self._find_factors(session, request)

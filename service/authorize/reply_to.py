@@ -14,7 +14,7 @@ from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import JWT_SUFFIX, RESPONSE_MODES, choose_response_mode
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.config.rules.uris import is_on_loopback
+from service.config.rules.uris import is_loopback, is_on_loopback
 from service.model.client import Client
 from service.protocol.authorization_request import (
     NO_RESPONSE,
@@ -71,6 +71,17 @@ class ReplyTo(msgspec.Struct, frozen=True, kw_only=True):
             "https:"
         )
         return has_document and is_on_loopback(self.redirect_uri)
+
+    @property
+    def may_remember_consent(self) -> bool:
+        """Whether a consent may count for later requests: not where another application could send them in the client's name (RFC 8252 §8.6).
+
+        A public client that registered dynamically proves nothing but that it gets the answer, and only https to another
+        machine shows that.
+        """
+        is_proven = self.redirect_uri.startswith("https:") and not is_loopback(self.host)
+        is_unknown = self.client.dynamically_registered and self.client.is_public
+        return self.client.allow_remember_consent and (is_proven or not is_unknown)
 
     def in_browser(self, browser_state: str) -> ReplyTo:
         """Add session_state to what every answer carries (OIDC Session Management §2)."""

@@ -48,7 +48,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "details": shown_details(
                 self.sign_in.flow.registry.current, waiting.request.authorization_details
             ),
-            "can_remember": _can_remember(waiting.request),
+            "can_remember": _can_remember(waiting),
             "values": {each.name: self._values(each, visitor) for each in scopes},
             "claim_values": dict(shown_values(visitor.user_claims, claims)),
             "answer_host": waiting.reply_to.host,
@@ -80,7 +80,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes
     ) -> web.Response:
         request, client = waiting.request, waiting.request.client
-        remembered = _can_remember(request) and visit.params.get("remember") is not None
+        remembered = _can_remember(waiting) and visit.params.get("remember") is not None
         if remembered:
             asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
             await self.sign_in.flow.consents.remember(
@@ -127,6 +127,6 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]
 
 
-def _can_remember(request: AuthorizeRequest) -> bool:
+def _can_remember(waiting: WaitingRequest) -> bool:
     """Return whether the person may choose that a consent like this one is not asked for again."""
-    return request.client.allow_remember_consent and not request.authorization_details
+    return waiting.reply_to.may_remember_consent and not waiting.request.authorization_details
