@@ -14,14 +14,19 @@ from service.model import types
 from service.model.client_entry import ClientEntry
 from service.model.conditions import is_any_met
 from service.model.handle import digest, new_selector
+from service.model.polling import CIBA, DEVICE_CODE
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.token_types import JWT_BEARER
 
 MARK_LENGTH = 8
 """Characters that `client_mark` returns."""
+
+WITHOUT_REDIRECT_URI = frozenset({CIBA, DEVICE_CODE, JWT_BEARER})
+"""The registrable grant types that bring a client tokens of users, whoever its redirect URIs belong to."""
 
 _CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 
@@ -128,6 +133,11 @@ class Client(ClientEntry):
             allowed_users=AllowedUsers(self.allowed_users) if self.allowed_users else None,
             tenants=self.tenants,
         )
+
+    @property
+    def is_known_by_redirect_uri(self) -> bool:
+        """Whether its redirect URIs show which host it belongs to: an operator has seen them, or all its tokens of users go there."""
+        return not (self.dynamically_registered and self.allowed_grant_types & WITHOUT_REDIRECT_URI)
 
     def has_redirect_uri(self, uri: str) -> bool:
         """Return whether this URI is registered; a public client's loopback port may vary (RFC 8252 §7.3)."""

@@ -26,11 +26,13 @@ class SubjectIdentifiers:
         """Return the `sub` by which this client knows the user with this local subject.
 
         A pairwise one cannot be computed or reversed without the salt (OIDC Core §8.1). A client
-        without any host, such as a native one, is a sector of its own.
+        without any host, such as a native one, is a sector of its own, and so is one whose host is only a claim.
         """
         if client.subject_type == "public":
             return subject
-        sector = sector_identifier(client.sector_identifier_uri, client.redirect_uris)
+        sector = None
+        if client.is_known_by_redirect_uri:
+            sector = sector_identifier(client.sector_identifier_uri, client.redirect_uris)
         name = f"host:{sector}" if sector is not None else f"client:{client.client_id}"
         return self.find_pairwise_sub(name, subject)
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from service.model.polling import DEVICE_CODE
+from service.protocol.token_types import JWT_BEARER
 from tests.driving.browser import Browser
 from tests.driving.listening import listening
 from tests.driving.registering import RegisteredApp, register
@@ -128,6 +130,34 @@ async def test_nobody_joins_a_sector_by_naming_its_host_next_to_an_app(
 ) -> None:
     changes = {"redirect_uris": [URIS[0], own], "application_type": "native"}
     answer = await pairwise(service, sector, sector_identifier_uri=None, **changes)
+    assert answer.refusal == (400, "invalid_client_metadata")
+    assert answer["error_description"].startswith("sector_identifier_uri")
+
+
+async def find_sub(service: RunningService, browser: Browser, **metadata: Any) -> str:
+    """Register a client with the same redirect URI as others; its identifier of alice."""
+    app = await RegisteredApp.register(
+        service, browser, redirect_uris=[URIS[0]], subject_type="pairwise", **metadata
+    )
+    return str(claims_in((await app.tokens(scope="openid"))["id_token"])["sub"])
+
+
+@pytest.mark.rfc("8628#3.4")
+async def test_nobody_joins_a_sector_by_redirect_uris_that_its_grant_does_not_use(
+    service: RunningService, browser: Browser
+) -> None:
+    subs = {
+        await find_sub(service, browser, grant_types=["authorization_code", *more])
+        for more in ([], ["refresh_token"], [DEVICE_CODE], [DEVICE_CODE, JWT_BEARER])
+    }
+    assert len(subs) == 3
+
+
+@pytest.mark.parametrize("grant_type", [DEVICE_CODE, JWT_BEARER])
+async def test_a_document_is_no_proof_for_a_grant_without_redirect_uris(
+    service: RunningService, sector: SectorHost, grant_type: str
+) -> None:
+    answer = await pairwise(service, sector, grant_types=["authorization_code", grant_type])
     assert answer.refusal == (400, "invalid_client_metadata")
     assert answer["error_description"].startswith("sector_identifier_uri")
 

@@ -13,6 +13,7 @@ import msgspec
 from service.config.problem import Finding
 from service.config.rules.uris import is_loopback, split_uri
 from service.model.catalogue import Catalogue
+from service.model.client import WITHOUT_REDIRECT_URI
 from service.model.client_entry import ClientEntry
 from service.model.polling import CIBA
 from service.protocol.redirect_uri import redirect_hosts
@@ -172,6 +173,12 @@ def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[
         return
     if not offered.pairwise:
         yield Finding(("subject_type",), "pairwise is not supported")
+    others = client.allowed_grant_types & WITHOUT_REDIRECT_URI
+    if others:  # then the client is a sector of its own
+        if client.sector_identifier_uri is not None:
+            message = f"is not for {min(others)}, which uses no redirect URI of the sector"
+            yield Finding(("sector_identifier_uri",), message)
+        return
     uris = client.redirect_uris
     several = len({redirect_hosts([uri]) for uri in uris}) > 1  # an app's scheme has none
     if client.sector_identifier_uri is None and several:
