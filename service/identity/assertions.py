@@ -154,6 +154,9 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
             raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
         if issuer.identity_provider is not None:
+            provider = self.registry.current.identity_providers.get(issuer.identity_provider)
+            if provider is None or not provider.allows_user(claims):
+                raise JwtRefused("its user meets none of allowed_claims of the identity provider")
             return find_linked_subject(issuer.identity_provider, sub)
         try:
             subject = fill_template(issuer.subject_template, claims)

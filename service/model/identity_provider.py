@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal
 
 from service.model import types
+from service.model.conditions import is_any_met
 from service.protocol.email_domain import normalize_domain
 
 PRIVATE_KEY_JWT = "private_key_jwt"
@@ -87,6 +89,10 @@ class IdentityProvider(types.Section):
     """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
     logo_uri: types.WebUrl | None = None
     """A picture for the link."""
+
+    def allows_user(self, claims: Mapping[str, object]) -> bool:
+        """Return whether a user with these claims of the provider meets one of `allowed_claims`, if there are any."""
+        return not self.allowed_claims or is_any_met(self.allowed_claims, claims)
 
     @property
     def is_openid(self) -> bool:

@@ -172,6 +172,18 @@ async def test_a_user_of_an_identity_provider_is_the_same_user_here(
     assert (claims["sub"], claims["idp"]) == (digest("upstream their-alice"), "upstream")
 
 
+@pytest.mark.rfc("7521#4.1.1")
+async def test_a_user_whom_the_identity_provider_does_not_allow_is_refused(
+    linked: dict[str, Any], service: RunningService
+) -> None:
+    provider = PROVIDER | {"allowed_claims": [{"groups": ["staff"]}]}
+    reload(service, linked | {"identity_providers": [provider]})
+    partner = Partner(service)
+    assert (await partner.grant()).refusal == REFUSED
+    assert (await partner.grant(groups=["guests"])).refusal == REFUSED
+    assert (await partner.grant(groups=["guests", "staff"])).status == 200
+
+
 async def test_tokens_end_with_the_identity_provider(
     linked: dict[str, Any], service: RunningService
 ) -> None:

@@ -18,7 +18,6 @@ from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
-from service.model.conditions import is_any_met
 from service.model.events import Emit
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
@@ -236,7 +235,7 @@ def parked_id_in(params: Params) -> str | None:
 
 def _check_allowed(provider: IdentityProvider, claims: Mapping[str, object]) -> None:
     """Raise ProviderUserRefused unless the provider's user meets one of the conditions, if there are any."""
-    if provider.allowed_claims and not is_any_met(provider.allowed_claims, claims):
+    if not provider.allows_user(claims):
         raise upstream.ProviderUserRefused("its user meets none of allowed_claims")
 
 
