@@ -14,7 +14,7 @@ from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.protocol.paths import REVOCATION
-from service.tokens.active import ActiveTokens
+from service.tokens.active import ActiveTokens, selector_of
 from service.tokens.liveness import Revocation
 
 
@@ -57,7 +57,9 @@ class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return "refresh_token"
         access = await self.active_tokens.find_to_revoke(token)
         if access is not None and access.claims["client_id"] == client.client_id:
-            revoke = self.revocation.revoke
-            await revoke(access.selector, access.name, expires_at=access.expires_at)
+            jti, expires_at = str(access.claims["jti"]), access.expires_at
+            # A JWT that a gateway's check made of a reference token has its jti (tokens/forwarded.py).
+            for selector, name in {(access.selector, access.name), (selector_of(jti), jti)}:
+                await self.revocation.revoke(selector, name, expires_at=expires_at)
             return "access_token"
         return None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.model.events import TransactionTokenIssued
-from tests.conftest import Clock
+from tests.conftest import Clock, Start
 from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in, header_of
@@ -90,18 +90,34 @@ async def test_the_jwt_of_a_bound_token_is_bound_to_no_key(service: RunningServi
     assert "cnf" not in claims_in(jwt)
 
 
+@pytest.mark.rfc("7009#2.1")
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["jwt", "reference"])
 async def test_the_api_goes_on_with_the_jwt_until_the_token_is_revoked(
-    service: RunningService,
+    service: RunningService, client: str
 ) -> None:
-    token = (await service.user_token())["access_token"]
+    token = (await service.user_token(client))["access_token"]
     jwt = await forwarded(service, token)
 
     async def delegate() -> Any:
         return await service.token("api1", grant_type="delegation", token=jwt, scope="api2")
 
     assert (await delegate()).status == 200
-    await service.post("/connect/revocation", auth="frontend", token=token)
+    await service.post("/connect/revocation", auth=client, token=token)
     assert (await delegate()).refusal == (400, "invalid_grant")
+    assert not await service.is_active(jwt)
+
+
+@pytest.mark.rfc("7009#2.1")
+async def test_the_jwt_of_a_client_for_itself_ends_when_its_token_is_revoked(
+    config: dict[str, Any], start: Start
+) -> None:
+    client_in(config, "machine")["access_token_type"] = "reference"
+    service = await start(config)
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    token = (await service.token("machine", **form))["access_token"]
+    jwt = await forwarded(service, token)
+    assert await service.is_active(jwt)
+    await service.post("/connect/revocation", auth="machine", token=token)
     assert not await service.is_active(jwt)
 
 
