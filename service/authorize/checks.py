@@ -226,7 +226,7 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         request = await self.read_parameters(arrival)
         must_push = self.push_required or arrival.client.require_pushed_authorization_requests
         if must_push and arrival.endpoint is AUTHORIZE and not arrival.params.get("request_uri"):
-            raise InvalidRequest("the client has to push its request first (RFC 9126 §5)")
+            raise InvalidRequest("the client has to push its request first (RFC 9126 section 5)")
         for check in checks_on(arrival.endpoint):
             check(request, self.clients.registry.current)
         return request

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from service.protocol import errors
+
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
 COSTLY = {
@@ -17,6 +19,12 @@ COSTLY = {
 """What aiohttp reads from a request by parsers whose cost, or whose trust in the caller, is too high."""
 
 DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
+
+ERRORS = {
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.OAuthError)
+}
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = {
@@ -72,6 +80,20 @@ def test_no_lazy_parser_of_aiohttp_is_used() -> None:
         )
     }
     assert used == set()
+
+
+def test_a_description_of_an_error_is_ascii() -> None:
+    said = {
+        f"{path}:{text.lineno} {text.value}"
+        for path, source in SOURCES.items()
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute)
+        if (call.func.id if isinstance(call.func, ast.Name) else call.func.attr) in ERRORS
+        for text in ast.walk(call)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+        if not text.value.isascii()
+    }
+    assert said == set()
 
 
 def functions() -> Iterator[tuple[str, int]]:

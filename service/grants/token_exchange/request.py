@@ -64,5 +64,5 @@ def _read_actor(params: Params) -> PresentedToken | None:
 def _type_in(parameter: str, uri: str) -> str:
     name = short_name(uri)
     if name is None:
-        raise InvalidRequest(f"{parameter} is not a token type (RFC 8693 §3)")
+        raise InvalidRequest(f"{parameter} is not a token type (RFC 8693 section 3)")
     return name
