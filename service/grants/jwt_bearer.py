@@ -15,12 +15,12 @@ from service.identity.assertions import (
     name_actors,
 )
 from service.identity.received_id_jag import Access
-from service.keys.jose import JwtRefused
+from service.keys.jose import MAX_JWT_LENGTH, JwtRefused
 from service.model.authorization import Authorization, Confirmation, read_confirmation
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.protocol import id_jag
-from service.protocol.errors import InvalidGrant, InvalidScope
+from service.protocol.errors import InvalidGrant, InvalidRequest, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 from service.tokens.permitted import find_actors
@@ -43,6 +43,8 @@ class JwtBearerGrant(msgspec.Struct, frozen=True):
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant the scope to the user whom the assertion names, once for each assertion."""
         presented = request.params.require("assertion")
+        if len(presented) > MAX_JWT_LENGTH:
+            return InvalidRequest(f"assertion is longer than {MAX_JWT_LENGTH} characters")
         try:
             assertion = await self.assertions.verify(presented, request.client, typ=_TYPES)
             _check_key(assertion, request.cnf)

@@ -26,9 +26,6 @@ from service.store.stores import Stores
 from service.tokens.claims import without_protocol_claims
 from service.tokens.permitted import find_actors
 
-MAX_LENGTH = 16384
-"""Characters of an assertion; a longer one is refused before any work."""
-
 MAX_JTI_LENGTH = 256
 
 MAX_DEPTH = 16
@@ -86,8 +83,6 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
         self, assertion: str, *, typ: Collection[str] = ASSERTION_TYPES
     ) -> ForeignAssertion:
         """Check the assertion without regard to the client that presents it."""
-        if len(assertion) > MAX_LENGTH:
-            raise JwtRefused(f"it is longer than {MAX_LENGTH} characters")
         header = accepted_header(assertion, algorithms=SIGNING_ALGORITHMS, typ=typ)
         iss, id_jag = unverified_claims(assertion).get("iss"), str(header.get("typ")).lower() == TYP
         issuer = self.registry.current.find_trusted_issuer(iss, id_jag=id_jag)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from service.identity.assertions import ASSERTION_TYPES, MAX_JTI_LENGTH, MAX_LENGTH
+from service.identity.assertions import ASSERTION_TYPES, MAX_JTI_LENGTH
 from service.keys.foreign_keys import UNNAMED
-from service.keys.jose import Key
+from service.keys.jose import MAX_JWT_LENGTH, Key
 from service.model.events import AssertionReplayed, AssertionUsed, TokenRefused
 from tests.clients.signing import SECRET, unsigned
 from tests.conftest import Start
@@ -183,10 +183,17 @@ async def test_what_is_no_jwt_is_refused(partner: Partner, assertion: str) -> No
     assert (await partner.present(assertion)).refusal == REFUSED
 
 
-async def test_a_long_assertion_is_refused(partner: Partner) -> None:
-    assertion = await partner.assertion(filler="x" * MAX_LENGTH)
+async def test_an_assertion_may_be_as_long_as_every_jwt(partner: Partner) -> None:
+    assertion = await partner.assertion(filler="x" * 38_000)
+    assert (await partner.present(assertion)).status == 200
+
+
+async def test_an_assertion_that_is_longer_than_a_jwt_may_be_is_an_invalid_request(
+    partner: Partner,
+) -> None:
+    assertion = await partner.assertion(filler="x" * (MAX_JWT_LENGTH * 3 // 4))
     answer = await partner.present(assertion)
-    assert answer.refusal == REFUSED
+    assert answer.refusal == (400, "invalid_request")
     assert "longer" in answer["error_description"]
 
 
