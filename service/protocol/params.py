@@ -32,6 +32,7 @@ MAX_LENGTH: Mapping[str, int] = {
     "code_verifier": 128,
     "refresh_token": 256,
     "device_code": 256,
+    "auth_req_id": 256,
     "request_uri": 512,
 }
 """In characters; a token has its own limit where it is looked up (`tokens/active.py`)."""

@@ -37,6 +37,10 @@ async def test_the_user_allows_it_and_the_client_gets_tokens(
     assert refreshed["scope"] == "api1 offline_access openid"
 
 
+async def test_an_auth_req_id_that_is_too_long_is_an_invalid_request(till: Device) -> None:
+    assert (await till.poll("x" * 257)).refusal == (400, "invalid_request")
+
+
 async def test_the_user_denies_it(till: Device, browser: Browser) -> None:
     auth_req_id = await till.begin()
     await answer(browser, auth_req_id, "deny")
