@@ -15,15 +15,20 @@ from service.http.endpoint import (
     Message,
     Route,
     document_fields,
-    empty_answer,
+    json_answer,
     raw_path,
 )
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.local_text import LocalText
 from service.model.registry import ApiResource, LiveRegistry, Registry
+from service.protocol.errors import InvalidRequest
 from service.protocol.protected_resource import PATH
 
 _FIELDS = document_fields(max_age=300)
+_UNKNOWN = {
+    "error": InvalidRequest.code,
+    "error_description": "no API resource of this name has a URL",
+}
 
 
 class ProtectedResourceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +47,7 @@ class ProtectedResourceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         registry = self.registry.current
         api = registry.api_resources.get(unquote(raw_path(request).removeprefix(PATH)))
         if api is None or api.url is None:
-            return empty_answer(404)
+            return json_answer(_UNKNOWN, status=404)
         bound = {"tls_client_certificate_bound_access_tokens": True} if self.certificates else {}
         metadata = {
             "resource": api.url,

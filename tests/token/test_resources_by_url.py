@@ -131,7 +131,7 @@ async def test_an_api_without_a_url_has_no_metadata(
     config["api_resources"].append({"name": "shy"})
     service = await start(config)
     answer = await service.get(f"/.well-known/oauth-protected-resource/{name}")
-    assert answer.status == 404
+    assert answer.refusal == (404, "invalid_request")
 
 
 @pytest.mark.rfc("9728#3.2")
