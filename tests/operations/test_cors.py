@@ -19,7 +19,10 @@ OPEN = [
     "/.well-known/jwks.json",
 ]
 FOR_CLIENTS = ["/connect/token", "/connect/userinfo", "/connect/revocation"]
-CLOSED = ["/connect/authorize", "/connect/introspect", "/connect/endsession", "/health/live"]
+CLOSED = [
+    *("/connect/authorize", "/connect/par", "/connect/introspect", "/connect/endsession"),
+    "/health/live",
+]
 
 
 @pytest.mark.parametrize("path", OPEN)
