@@ -35,8 +35,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OPENID
 from service.tokens.id_token import IdTokens
-from service.tokens.permitted import gives_access
-from service.tokens.scope import check_allowed, check_resources
+from service.tokens.scope import check_allowed, check_resources, require_access
 
 _CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
 
@@ -84,8 +83,7 @@ def code_challenge_is_sent_when_required(request: AuthorizeRequest, _: Registry)
 
 def scope_is_allowed(request: AuthorizeRequest, registry: Registry) -> None:
     """Every scope value is known and in the client's registration (RFC 6749 §3.3)."""
-    if not gives_access(request.scope, request.authorization_details):
-        raise InvalidScope("scope holds nothing to give access to")
+    require_access(request.scope, request.authorization_details)
     check_allowed(request.scope, request.client, registry)
 
 

@@ -20,7 +20,7 @@ from service.model.authorization import Authorization, Confirmation, read_confir
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.protocol import id_jag
-from service.protocol.errors import InvalidGrant, InvalidRequest, InvalidScope
+from service.protocol.errors import InvalidGrant, InvalidRequest
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 from service.tokens.permitted import find_actors
@@ -60,10 +60,7 @@ class JwtBearerGrant(msgspec.Struct, frozen=True):
             return received_id_jag.find_access(assertion, request, self.registry.current)
         require_scope(request.scope)
         check_resources(self.registry.current, request.resources, request.scope, ())
-        scope = request.scope - {OFFLINE_ACCESS}
-        if not scope:
-            raise InvalidScope("offline_access is not possible with an assertion")
-        return scope, request.resources, ()
+        return request.scope - {OFFLINE_ACCESS}, request.resources, ()
 
 
 def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from service.model.authorization import Authorization
 from service.model.registry import Registry
 from service.protocol.authorization_details import narrow_details
-from service.protocol.errors import InvalidScope
 from service.tokens.granting import ContinuedGrant, TokenRequest
 from service.tokens.liveness import SingleUse
-from service.tokens.permitted import gives_access
 from service.tokens.refresh_token import MintedRefreshToken
-from service.tokens.scope import narrowed_resources
+from service.tokens.scope import narrowed_resources, require_access
 
 
 def continue_grant(
@@ -31,8 +29,8 @@ def continue_grant(
     details = narrow_details(authorization.authorization_details, request.authorization_details)
     if scope is None:
         scope = authorization.scope
-    elif not gives_access(scope, details):
-        raise InvalidScope("scope holds nothing to give access to")
+    else:
+        require_access(scope, details)
     return ContinuedGrant(
         authorization=request.bind(authorization),
         scope=scope,

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 _MAPPINGS = (dict, Mapping)
 """What JSON gives comes first: to ask whether something else is a mapping takes ten times as long."""
 
+_NO_ACCESS = frozenset({OFFLINE_ACCESS})
+
 _DISABLED = "its client or user is disabled or unknown"
 
 
 def gives_access(scope: frozenset[str], details: Collection[Detail]) -> bool:
     """Return whether there is anything that a token would be for; offline_access alone is nothing."""
-    return bool(details) or bool(scope - {OFFLINE_ACCESS})
+    return bool(details) or not scope <= _NO_ACCESS
 
 
 def permitted_scope(granted: frozenset[str], permissions: Permissions) -> frozenset[str] | None:

@@ -17,6 +17,7 @@ from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 from service.tokens.authorization_details import details_for, resources_of
 from service.tokens.claims import api_claims, pick
 from service.tokens.granting import ScopeRule
+from service.tokens.permitted import gives_access
 
 MAX_TARGETS = 1000
 """Targets that are remembered; there are as many as kinds of requests, not as requests."""
@@ -39,6 +40,7 @@ def requested_scope(
     if asked is not None:
         scope = parse_scope(asked)
         if rule not in _JUDGED_LATER:
+            require_access(scope, details)
             check_allowed(scope, client, registry)
         return scope
     if rule in _JUDGED_LATER:
@@ -60,6 +62,12 @@ def require_scope(scope: frozenset[str]) -> None:
     """Raise InvalidScope if a request without scope has none by default either (RFC 6749 §3.3)."""
     if not scope:
         raise InvalidScope("scope is missing, and the client has no API scope by default")
+
+
+def require_access(scope: frozenset[str], details: Collection[Detail]) -> None:
+    """Raise InvalidScope unless there is anything that a token would be for (RFC 6749 §3.3)."""
+    if not gives_access(scope, details):
+        raise InvalidScope("scope holds nothing to give access to")
 
 
 def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> None:

@@ -82,6 +82,12 @@ async def test_a_scope_that_is_not_the_clients_is_refused(
     assert (await service.user_token(scope=scope)).refusal == (400, "invalid_scope")
 
 
+@pytest.mark.rfc("6749#3.3")
+async def test_offline_access_alone_is_refused(service: RunningService) -> None:
+    answer = await service.user_token("frontend", "offline_access")
+    assert answer.refusal == (400, "invalid_scope")
+
+
 async def test_offline_access_is_for_clients_that_may_have_it(service: RunningService) -> None:
     answer = await service.user_token("frontend", "api1 offline_access")
     assert answer["refresh_token"].startswith("rt_")
