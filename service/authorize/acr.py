@@ -12,7 +12,7 @@ from service.model.session import Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsParameter
 from service.tokens.authorization_details import resources_of
-from service.tokens.scope import required_contexts
+from service.tokens.scope import cut_scope, required_contexts
 
 
 class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +81,14 @@ def find_required_acr(
     client: Client,
     registry: Registry,
     scope: frozenset[str],
-    resources: Iterable[str],
+    resources: Collection[str],
     details: Iterable[Detail],
 ) -> frozenset[str]:
     """Return what registrations demand of users, for the client and for all that it asks for.
 
     Without `resource`, a token request may name any API that understands something of the scope.
     """
+    scope = cut_scope(registry, scope, resources)
     nameable = [each.name for one in scope for each in registry.resources_by_scope.get(one, ())]
     apis = {*(resources or nameable), *resources_of(registry, details)}
     required = required_contexts(registry, scope, apis)

@@ -35,7 +35,8 @@ from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OPENID
 from service.tokens.id_token import IdTokens
-from service.tokens.scope import check_allowed, check_resources, require_access
+from service.tokens.permitted import require_access
+from service.tokens.scope import check_allowed, check_resources, cut_scope
 
 _CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
 
@@ -220,14 +221,18 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         return replace(request, cnf=Confirmation("x5t#S256", certificate))
 
     async def read(self, arrival: Arrival) -> AuthorizeRequest:
-        """Return the request if it passes every check of the endpoint's column."""
+        """Return the request if it passes every check of the endpoint's column.
+
+        API scopes that none of the API resources asked for understands are left out (RFC 8707 §2.2).
+        """
         request = await self.read_parameters(arrival)
         must_push = self.push_required or arrival.client.require_pushed_authorization_requests
         if must_push and arrival.endpoint is AUTHORIZE and not arrival.params.get("request_uri"):
             raise InvalidRequest("the client has to push its request first (RFC 9126 section 5)")
         for check in checks_on(arrival.endpoint):
             check(request, self.clients.registry.current)
-        return request
+        scope = cut_scope(self.clients.registry.current, request.scope, request.resources)
+        return replace(request, scope=scope)
 
     async def _require_reply_to(self, arrival: Arrival) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.cli.table import Rows
 from service.clock import clock
-from service.grants.token_exchange.policy import find_scope, find_targets
+from service.grants.token_exchange.policy import find_access
 from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.client import Client
@@ -80,8 +80,7 @@ def _apply(parts: Parts, asked: ExchangeRequest, rule: ExchangeRule) -> Rows:
     if asked.requested_type == "id_jag":
         return [("state", "targets of this rule decide, which are other authorization servers")]
     try:
-        scope = find_scope(asked, rule, registry)
-        targets = find_targets(asked, rule, scope, registry)
+        scope, targets = find_access(asked, rule, registry)
     except OAuthError as error:
         refused = error.refused
         rows = [("error", error.code), ("reason", error.description)]

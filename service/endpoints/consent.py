@@ -21,6 +21,7 @@ from service.protocol.authorization_details import types_of
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
+from service.tokens.permitted import gives_access
 
 PATH = CONSENT.path
 
@@ -61,9 +62,8 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if session is None or not await self._is_turn(visit, waiting):
             return await self.sign_in.advance(visit, waiting)
         allowed = self._read_allowed(visit.params, waiting.request)
-        if visit.params.get("action") == "allow" and (
-            allowed.scope or waiting.request.authorization_details
-        ):
+        gets_access = gives_access(allowed.scope, waiting.request.authorization_details)
+        if visit.params.get("action") == "allow" and gets_access:
             return await self._allow(visit, waiting, session, allowed)
         error = AccessDenied("the user did not allow it")
         response = await self.sign_in.refuse(visit, waiting, error)

@@ -40,7 +40,7 @@ from service.tokens import expiration
 from service.tokens.authorization_details import requested_details
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
-from service.tokens.scope import requested_resources, requested_scope
+from service.tokens.scope import requested_access
 
 
 class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,13 +126,13 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         details = requested_details(params, client, registry)
         if details and not grant.takes_authorization_details:
             raise InvalidAuthorizationDetails("this grant_type takes no authorization_details")
-        scope = requested_scope(params, client, registry, grant.scope_rule, details)
+        scope, resources = requested_access(params, client, registry, grant.scope_rule, details)
         return TokenRequest(
             client=client,
             grant_type=params.require("grant_type"),
             params=params,
             scope=scope,
-            resources=requested_resources(params, registry, grant.scope_rule, scope, details),
+            resources=resources,
             authorization_details=details,
             now=credentials.now,
             cnf=cnf,

@@ -24,7 +24,7 @@ from service.protocol.errors import InvalidGrant, InvalidRequest
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 from service.tokens.permitted import find_actors
-from service.tokens.scope import check_resources, require_scope
+from service.tokens.scope import check_resources, cut_scope, require_scope
 
 MAX_ACTORS = 5
 """The longest chain of parties that act for a user."""
@@ -59,8 +59,9 @@ class JwtBearerGrant(msgspec.Struct, frozen=True):
         if assertion.issuer.id_jag:
             return received_id_jag.find_access(assertion, request, self.registry.current)
         require_scope(request.scope)
-        check_resources(self.registry.current, request.resources, request.scope, ())
-        return request.scope - {OFFLINE_ACCESS}, request.resources, ()
+        registry, resources = self.registry.current, request.resources
+        check_resources(registry, resources, request.scope, ())
+        return cut_scope(registry, request.scope, resources) - {OFFLINE_ACCESS}, resources, ()
 
 
 def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:

@@ -17,7 +17,7 @@ from service.protocol.id_jag import PROFILE
 from service.protocol.scope import OFFLINE_ACCESS, split_scope
 from service.tokens.authorization_details import check_details, details_for
 from service.tokens.granting import TokenRequest
-from service.tokens.scope import check_resources, scopes_of
+from service.tokens.scope import check_resources, cut_scope
 
 Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
 """A scope, API resources, and authorization_details."""
@@ -48,7 +48,7 @@ def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Re
     if not (scope or details):
         raise InvalidScope("the ID-JAG grants no scope that the client may have")
     if resources:
-        scope -= frozenset(registry.api_scopes) - scopes_of(registry, resources)
+        scope = cut_scope(registry, scope, resources)
         resources = tuple([one for one in resources if _understands(registry, one, scope, details)])
         details = details_for(registry, details, registry.api_names(resources))
         if not resources:

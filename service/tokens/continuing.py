@@ -9,8 +9,9 @@ from service.model.registry import Registry
 from service.protocol.authorization_details import narrow_details
 from service.tokens.granting import ContinuedGrant, TokenRequest
 from service.tokens.liveness import SingleUse
+from service.tokens.permitted import require_access
 from service.tokens.refresh_token import MintedRefreshToken
-from service.tokens.scope import narrowed_resources, require_access
+from service.tokens.scope import cut_scope, narrowed_resources
 
 
 def continue_grant(
@@ -27,16 +28,15 @@ def continue_grant(
 ) -> ContinuedGrant:
     """Grant what is still allowed of an authorization, or less where the request asks for less; its whole scope by default."""
     details = narrow_details(authorization.authorization_details, request.authorization_details)
-    if scope is None:
-        scope = authorization.scope
-    else:
-        require_access(scope, details)
+    scope = authorization.scope if scope is None else scope
+    resources = narrowed_resources(
+        registry, authorization, request.resources, scope=scope, details=details
+    )
+    require_access(cut_scope(registry, scope, resources), details)
     return ContinuedGrant(
         authorization=request.bind(authorization),
         scope=scope,
-        resources=narrowed_resources(
-            registry, authorization, request.resources, scope=scope, details=details
-        ),
+        resources=resources,
         authorization_details=details,
         issue_id_token=issue_id_token,
         single_use=single_use,

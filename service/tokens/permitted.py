@@ -14,7 +14,7 @@ from service.model.session import Session
 from service.model.tenant import CLAIM
 from service.model.user import LOCAL, TokenUsers
 from service.protocol.authorization_details import Detail
-from service.protocol.errors import InvalidGrant
+from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.tokens.authorization_details import permitted_details
@@ -34,6 +34,12 @@ _DISABLED = "its client or user is disabled or unknown"
 def gives_access(scope: frozenset[str], details: Collection[Detail]) -> bool:
     """Return whether there is anything that a token would be for; offline_access alone is nothing."""
     return bool(details) or not scope <= _NO_ACCESS
+
+
+def require_access(scope: frozenset[str], details: Collection[Detail]) -> None:
+    """Raise InvalidScope unless there is anything that a token would be for (RFC 6749 §3.3)."""
+    if not gives_access(scope, details):
+        raise InvalidScope("scope holds nothing to give access to")
 
 
 def permitted_scope(granted: frozenset[str], permissions: Permissions) -> frozenset[str] | None:

@@ -17,7 +17,7 @@ from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 from service.tokens.authorization_details import details_for, resources_of
 from service.tokens.claims import api_claims, pick
 from service.tokens.granting import ScopeRule
-from service.tokens.permitted import gives_access
+from service.tokens.permitted import require_access
 
 MAX_TARGETS = 1000
 """Targets that are remembered; there are as many as kinds of requests, not as requests."""
@@ -50,9 +50,6 @@ def requested_scope(
     if details:
         return frozenset()
     scope = client.allowed_scopes & frozenset(registry.api_scopes)
-    resources = params.every("resource")
-    if resources:
-        scope &= scopes_of(registry, resources)
     if rule is ScopeRule.DEFAULTED:
         require_scope(scope)
     return scope
@@ -62,12 +59,6 @@ def require_scope(scope: frozenset[str]) -> None:
     """Raise InvalidScope if a request without scope has none by default either (RFC 6749 §3.3)."""
     if not scope:
         raise InvalidScope("scope is missing, and the client has no API scope by default")
-
-
-def require_access(scope: frozenset[str], details: Collection[Detail]) -> None:
-    """Raise InvalidScope unless there is anything that a token would be for (RFC 6749 §3.3)."""
-    if not gives_access(scope, details):
-        raise InvalidScope("scope holds nothing to give access to")
 
 
 def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> None:
@@ -84,26 +75,28 @@ def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> 
             raise InvalidScope(message, refused=refused)
 
 
-def requested_resources(
+def requested_access(
     params: Params,
+    client: Client,
     registry: Registry,
     rule: ScopeRule,
-    scope: frozenset[str],
     details: Collection[Detail],
-) -> tuple[str, ...]:
-    """Return the API resources asked for; InvalidTarget if one is unknown or understands nothing that is asked for.
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the scope asked for, as far as the API resources asked for understand it, and these (RFC 8707 §2.2).
 
-    Where the authorization or an assertion decides, the second check comes with it.
+    InvalidTarget if one is unknown or understands nothing that is asked for. Where the authorization or an assertion
+    decides, all but the first check comes with it.
     """
+    scope = requested_scope(params, client, registry, rule, details)
     asked = params.every("resource")
     if not asked or rule is ScopeRule.OF_GRANT:
-        return ()
+        return scope, ()
     resources = tuple(dict.fromkeys(asked))
     if rule in {ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_ASSERTION}:
         _check_known(registry, resources)
-    else:
-        check_resources(registry, resources, scope, details)
-    return resources
+        return scope, resources
+    check_resources(registry, resources, scope, details)
+    return cut_scope(registry, scope, resources), resources
 
 
 def check_resources(
@@ -255,8 +248,8 @@ def _find_target(
     """
     apis = registry.apis_by_identifier
     nameable: set[str] = set()
+    scope = cut_scope(registry, scope, resources)
     if resources:
-        scope -= frozenset(registry.api_scopes) - scopes_of(registry, resources)
         named = registry.api_names(resources)
         names = {name for name in named if apis[name].scopes & scope}
     else:
@@ -293,8 +286,12 @@ def required_contexts(
     return frozenset([one.required_acr for one in named if one.required_acr is not None])
 
 
-def scopes_of(registry: Registry, resources: Collection[str]) -> frozenset[str]:
-    """Every scope value that one of these API resources understands."""
-    apis = registry.apis_by_identifier
-    known = (apis[one] for one in resources if one in apis)
-    return frozenset(value for resource in known for value in resource.scopes)
+def cut_scope(
+    registry: Registry, scope: frozenset[str], resources: Collection[str]
+) -> frozenset[str]:
+    """Return the scope without the API scopes that none of these resources understands; all of it without resources."""
+    if not resources:
+        return scope
+    apis, api_scopes = registry.apis_by_identifier, registry.api_scopes
+    understood = frozenset[str]().union(*[apis[one].scopes for one in resources if one in apis])
+    return frozenset([one for one in scope if one in understood or one not in api_scopes])

@@ -11,7 +11,7 @@ import pytest
 from service.model.events import ConsentDenied, ConsentGiven
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import fresh_configuration
+from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.4", "6749#3.3")
@@ -21,7 +21,10 @@ EVERYTHING = "openid profile email api1 offline_access"
 
 @pytest.fixture
 def config() -> dict[str, Any]:
-    return fresh_configuration() | {
+    usual = fresh_configuration()
+    usual["api_resources"].append({"name": "reader", "scopes": ["api1.read"]})
+    client_in(usual, "implicit")["allowed_scopes"].append("api1.read")
+    return usual | {
         "api_scopes": [
             {"name": "api1", "display_name": "Read <your> mail", "emphasize": True},
         ],
@@ -158,9 +161,35 @@ async def test_a_denied_consent_is_access_denied_at_the_client(
     assert page.parameters["state"] == "the-state"
 
 
-async def test_a_consent_without_a_scope_is_a_denial(client: ClientApp) -> None:
-    page = await client.login(scope="api1", nonce=None)
-    page = await client.browser.submit(page, action="allow", scope=None)
+@pytest.mark.parametrize("scope", [None, ["offline_access"]], ids=["nothing", "offline_access"])
+async def test_a_consent_to_nothing_that_gives_access_is_a_denial(
+    client: ClientApp, scope: list[str] | None
+) -> None:
+    page = await client.login(scope="api1 offline_access", nonce=None)
+    page = await client.browser.submit(page, action="allow", scope=scope)
+    assert page.error == "access_denied"
+
+
+@pytest.mark.rfc("8707#2.2")
+async def test_the_consent_page_offers_only_what_the_named_api_understands(app: ClientApp) -> None:
+    scope = "openid api1 api2 offline_access"
+    page = await app.login(scope=scope, resource="api2", prompt="consent")
+    assert set(page.boxes) == {"openid", "api2", "offline_access"}
+    tokens = await allow(app, page)
+    assert tokens["scope"] == "api2 offline_access openid"
+
+
+@pytest.mark.rfc("8707#2.2")
+@pytest.mark.parametrize(
+    ("client_id", "changes"), [("web", {}), ("implicit", {"response_type": "token"})]
+)
+async def test_a_consent_to_what_the_named_api_does_not_understand_is_a_denial(
+    app_of: Callable[[str], ClientApp], client_id: str, changes: dict[str, str]
+) -> None:
+    client = app_of(client_id)
+    scope = "api1 api1.read"
+    page = await client.login(scope=scope, resource="reader", prompt="consent", **changes)
+    page = await client.browser.submit(page, action="allow", scope=["api1"])
     assert page.error == "access_denied"
 
 

@@ -75,6 +75,7 @@ class Flow:
     bound: str = ""
     details: tuple[Any, ...] = ()
     scope: str = "openid api1"
+    resource: str | None = None
 
     @property
     def details_sent(self) -> dict[str, str]:
@@ -90,7 +91,9 @@ class Flow:
     async def code(self, world: World, app: App) -> str:
         """Get a code from the browser, in which alice has signed in."""
         jkt = {"dpop_jkt": world.key.thumbprint} if self.bound == "key" else {}
-        page = await app.authorize(scope=self.scope, **jkt, **self.details_sent)
+        page = await app.authorize(
+            scope=self.scope, resource=self.resource, **jkt, **self.details_sent
+        )
         if page.has("consent-allow"):
             page = await app.browser.submit(page, action="allow")
         return page.parameters["code"]

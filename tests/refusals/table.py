@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.refusals import certificates, details, profiles, proofs, registrations, requests
+from tests.refusals import certificates, details, profiles, proofs, registrations, requests, targets
 
 TABLE = [
     *proofs.ROWS,
     *certificates.ROWS,
     *details.ROWS,
     *requests.ROWS,
+    *targets.ROWS,
     *registrations.ROWS,
     *profiles.ROWS,
 ]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService, claims_in
@@ -114,6 +115,42 @@ async def test_a_resource_that_was_not_granted_is_refused_and_spends_nothing(
     wider = await app.refresh(tokens["refresh_token"], resource="api2")
     assert wider.refusal == (400, "invalid_target")
     assert (await app.refresh(tokens["refresh_token"])).status == 200
+
+
+@pytest.mark.rfc("6749#3.3", "8707#2.2")
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["jwt", "reference"])
+async def test_only_what_a_named_resource_understands_is_granted(
+    service: RunningService, app_of: Callable[[str], ClientApp], client: str
+) -> None:
+    tokens = await service.user_token(client, "api1 api2 offline_access", resource="api2")
+    assert tokens["scope"] == "api2 offline_access"
+    refused = await app_of(client).refresh(tokens["refresh_token"], scope="api1")
+    assert refused.refusal == (400, "invalid_scope")
+    answer = await app_of(client).refresh(tokens["refresh_token"])
+    assert answer["scope"] == "api2 offline_access"
+
+
+async def test_a_resource_that_understands_nothing_of_the_default_scope_is_refused(
+    start: Start, config: dict[str, Any]
+) -> None:
+    client_in(config, "machine")["allowed_scopes"] = ["api1"]
+    service = await start(config)
+    answer = await service.token("machine", grant_type="client_credentials", resource="api2")
+    assert answer.refusal == (400, "invalid_target")
+
+
+@pytest.mark.rfc("6749#3.3", "8707#2.2")
+async def test_a_scope_that_no_granted_resource_understands_any_more_is_refused(
+    app_of: Callable[[str], ClientApp], service: RunningService, config: dict[str, Any]
+) -> None:
+    tokens = await service.user_token(scope="api1 api2 offline_access", resource=["api1", "shy"])
+    config["api_resources"][-1]["scopes"] = ["shy"]
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
+    frontend = app_of("frontend")
+    refused = await frontend.refresh(tokens["refresh_token"], scope="api2")
+    assert refused.refusal == (400, "invalid_scope")
+    assert (await frontend.refresh(tokens["refresh_token"]))["scope"] == "api1 offline_access"
 
 
 async def test_a_resource_that_is_gone_is_no_audience_any_more(

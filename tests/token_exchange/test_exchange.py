@@ -247,6 +247,21 @@ async def test_an_access_token_becomes_a_refresh_token_that_ends_with_it(
     assert (await service.token("frontend", **form)).refusal == (400, "invalid_grant")
 
 
+@pytest.mark.rfc("6749#3.3", "8707#2.2")
+async def test_a_refresh_token_has_only_what_its_audience_understands(
+    service: RunningService,
+) -> None:
+    source = (await service.user_token())["access_token"]
+    wanted = {"scope": "openid api1 api2", "audience": "api2"}
+    kind = {"requested_token_type": "refresh_token"}
+    answer = await exchange(service, source, "frontend", **kind, **wanted)
+    assert answer["scope"] == "api2 offline_access openid"
+    form = {"grant_type": "refresh_token", "refresh_token": answer["access_token"]}
+    refused = await service.token("frontend", scope="api1", **form)
+    assert refused.refusal == (400, "invalid_scope")
+    assert (await service.token("frontend", **form)).status == 200
+
+
 async def test_a_refresh_token_of_an_exchange_is_exchanged_for_no_further_one(
     service: RunningService,
 ) -> None:

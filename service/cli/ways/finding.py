@@ -11,7 +11,7 @@ import msgspec
 from service.clock import clock
 from service.config.registry import DELEGATION as DELEGATION_GRANT
 from service.grants import BUILTIN_GRANTS
-from service.grants.token_exchange.policy import find_rule, find_scope, find_targets
+from service.grants.token_exchange.policy import find_access, find_rule
 from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
 from service.model.authorization import DELEGATION
 from service.model.client import Client
@@ -240,7 +240,7 @@ def _exchangeable(
         for value in sorted(by_api.get(api, frozenset()) & rule.scopes):
             asked = _request(client, value, api, case)
             try:
-                find_targets(asked, rule, find_scope(asked, rule, registry), registry)
+                find_access(asked, rule, registry)
             except OAuthError:
                 continue
             yield api, value

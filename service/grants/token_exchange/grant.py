@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from service.grants.token_exchange import id_jag
-from service.grants.token_exchange.policy import build_act, find_rule, find_scope, find_targets
+from service.grants.token_exchange.policy import build_act, find_access, find_rule
 from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.grants.token_exchange.requested import BY_RULE, AllowedExchange, ExchangeResult
 from service.grants.token_exchange.subject_tokens import Actor, SubjectTokens
@@ -72,8 +72,7 @@ class TokenExchangeGrant(msgspec.Struct, frozen=True, kw_only=True):
         if asked.requested_type == id_jag.REQUESTED_TYPE:
             return await id_jag.allow_id_jag(asked, rule, self.tokens)
         registry = self.registry.current
-        scope = find_scope(asked, rule, registry)
-        resources = find_targets(asked, rule, scope, registry)
+        scope, resources = find_access(asked, rule, registry)
         subject = await self.tokens.verify_subject(asked, rule)
         if asked.actor is not None:
             actor = await self.tokens.verify_actor(asked.actor)

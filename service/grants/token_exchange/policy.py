@@ -11,7 +11,7 @@ from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.permitted import find_actors
-from service.tokens.scope import check_allowed, check_resources
+from service.tokens.scope import check_allowed, check_resources, cut_scope
 
 if TYPE_CHECKING:
     from service.grants.token_exchange.subject_tokens import Actor, Subject
@@ -25,7 +25,16 @@ def find_rule(rules: Iterable[ExchangeRule], case: ExchangeCase) -> ExchangeRule
     raise InvalidRequest("no rule of token_exchange allows this exchange")
 
 
-def find_scope(asked: ExchangeRequest, rule: ExchangeRule, registry: Registry) -> frozenset[str]:
+def find_access(
+    asked: ExchangeRequest, rule: ExchangeRule, registry: Registry
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the scope of the new token and its API resources, which understand all API scopes in it (RFC 8707 §2.2)."""
+    scope = _find_scope(asked, rule, registry)
+    resources = _find_targets(asked, rule, scope, registry)
+    return cut_scope(registry, scope, resources), resources
+
+
+def _find_scope(asked: ExchangeRequest, rule: ExchangeRule, registry: Registry) -> frozenset[str]:
     """Return the scope that is asked for, or by default what rule and client allow; InvalidScope for anything more."""
     request = asked.token_request
     may_be_offline = asked.requested_type == "refresh_token"
@@ -53,7 +62,7 @@ def _default_scope(
     return frozenset([value for value in allowed if registry.scope(value) is not None])
 
 
-def find_targets(
+def _find_targets(
     asked: ExchangeRequest, rule: ExchangeRule, scope: frozenset[str], registry: Registry
 ) -> tuple[str, ...]:
     """Return the API resources that are asked for, or by default those of the rule that the scope is for.
