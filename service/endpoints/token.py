@@ -88,9 +88,10 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     async def token(self, request: Message) -> Answer:
-        params = await form_params(request)
+        params: Params | None = None
         client: Client | None = None
         try:
+            params = await form_params(request)
             credentials = self.credentials.read(request, params)
             client = await self.client_auth.authenticate(credentials)
             if self.rate_limit.per_minute is not None:
@@ -108,7 +109,8 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             )
             response = await self.issuer.issue(asked, result, user_claims=user_claims)
         except OAuthError as error:
-            self._emit_refusal(params, client, error)
+            if params is not None:
+                self._emit_refusal(params, client, error)
             error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
             raise
         return json_answer(response, headers=self.proofs.nonce_for(request, client))

@@ -45,16 +45,18 @@ class ClientRequests(msgspec.Struct, frozen=True, kw_only=True):
     @asynccontextmanager
     async def read(self, request: Message) -> AsyncGenerator[ClientRequest]:
         """Authenticate the client and count its request; what refuses it, here or in the block, is an event."""
-        params = await form_params(request)
+        params: Params | None = None
         client: Client | None = None
         try:
+            params = await form_params(request)
             credentials = self.credentials.read(request, params)
             client = await self.client_auth.authenticate(credentials)
             await self.rate_limit.count(client.client_id)
             address = self.credentials.client_address.find(request)
             yield ClientRequest(client=client, credentials=credentials, address=address)
         except OAuthError as error:
-            client_id = client.client_id if client else error.claimed
-            self.emit(AuthorizationRefused.by(error, client_id))
+            if params is not None:
+                client_id = client.client_id if client else error.claimed
+                self.emit(AuthorizationRefused.by(error, client_id))
             error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
             raise

@@ -77,6 +77,26 @@ async def test_a_bearer_request_is_told_none(service: RunningService) -> None:
     assert NONCE not in answer.headers
 
 
+@pytest.mark.rfc("9449#8.2")
+@pytest.mark.parametrize("path", ["/connect/token", "/connect/par"])
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"headers": {"Content-Type": "text/plain"}}, 415),
+        ({"scope": ["api1", "api2"]}, 400),
+    ],
+    ids=["another content type", "a repeated parameter"],
+)
+async def test_a_malformed_request_with_a_proof_is_told_one(
+    start: Start, config: dict[str, Any], path: str, changes: dict[str, Any], status: int
+) -> None:
+    service = await start(config | {"dpop": {"nonce": "always"}})
+    headers = DpopKey(service.issuer).header(path) | changes.get("headers", {})
+    answer = await service.post(path, auth="web", **changes | {"headers": headers})
+    assert answer.refusal == (status, "invalid_request")
+    assert answer.headers[NONCE]
+
+
 async def test_every_client_may_need_one(start: Start, config: dict[str, Any]) -> None:
     service = await start(config | {"dpop": {"nonce": "always"}})
     key = DpopKey(service.issuer)
