@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum, auto
 from typing import cast
 
@@ -71,12 +72,18 @@ PARAMETERS: Mapping[EndpointKind, frozenset[str]] = {
 
 
 def parameters_in(claims: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]:
-    """Return every parameter with its values; unknown ones are left out unless they are text."""
-    return {
-        name: values
-        for name, value in claims.items()
-        if name not in _JWT_CLAIMS and (values := _values(name, value))
-    }
+    """Return every parameter with its values, without those of another type; unknown ones are text or left out."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in claims.items():
+        with suppress(InvalidRequestObject):
+            found[name] = _values(name, value)
+    return {name: found[name] for name in found if found[name] and name not in _JWT_CLAIMS}
+
+
+def check_types(claims: Mapping[str, object]) -> None:
+    """Raise InvalidRequestObject if a parameter is of another type than it has to be."""
+    for name, value in claims.items():
+        _values(name, value)
 
 
 def _values(name: str, value: object) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from service.authorize.parameters import (
     CIBA,
     PARAMETERS,
     EndpointKind,
+    check_types,
     parameters_in,
 )
 from service.authorize.request_uri import RequestUris
@@ -96,6 +97,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             claims = await self._read(arrival)
             if claims is not None:
                 params = _merge(sent, claims, alone=self._counts_alone(arrival))
+                check_types(claims)
                 self._check(claims, arrival)
         except OAuthError as error:
             refusal = error

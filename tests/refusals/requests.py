@@ -55,6 +55,19 @@ MODES = {"jwt": 303, "fragment.jwt": 303, "form_post.jwt": 200}
 UNKNOWN_MODES = ("header.jwt", "JWT", ".jwt", "query.jwt.jwt", "query jwt")
 
 ago, ahead = timedelta(minutes=-2), timedelta(minutes=2)
+TYPES: dict[str, dict[str, Any]] = {
+    "max_age that is no integer": {"max_age": 1.5},
+    "max_age that is true": {"max_age": True},
+    "max_age that is an array": {"max_age": [5]},
+    "scope that is an array": {"scope": ["openid", "api1"]},
+    "claims that are an array": {"claims": ["email"]},
+    "claims that are a number": {"claims": 1},
+    "prompt that is an array": {"prompt": ["none"]},
+    "prompt that is an object": {"prompt": {"login": True}},
+    "resource with a number": {"resource": ["api1", 5]},
+    "resource that is an object": {"resource": {"api1": 1}},
+}
+WITHOUT_REDIRECT_URI = {"beside": {"redirect_uri": None, "state": None}}
 CLAIMS: dict[str, dict[str, Any]] = {
     "another iss": {"iss": "spa"},
     "iss that is an array": {"iss": ["web"]},
@@ -73,17 +86,9 @@ CLAIMS: dict[str, dict[str, Any]] = {
     "a request inside": {"request": "eyJ.eyJ."},
     "a request_uri inside": {"request_uri": "https://web.example/request"},
     "a request that is a number": {"request": 5},
-    "max_age that is no integer": {"max_age": 1.5},
-    "max_age that is true": {"max_age": True},
-    "max_age that is an array": {"max_age": [5]},
     "state that is a number": {"state": 7},
-    "scope that is an array": {"scope": ["openid", "api1"]},
-    "claims that are an array": {"claims": ["email"]},
-    "claims that are a number": {"claims": 1},
-    "prompt that is an object": {"prompt": {"login": True}},
     "redirect_uri that is an array": {"redirect_uri": ["https://web.example/callback"]},
-    "resource with a number": {"resource": ["api1", 5]},
-    "resource that is an object": {"resource": {"api1": 1}},
+    **TYPES,
     **{f"typ {typ}": {"typ": typ} for typ in ("at+jwt", "logout+jwt", "JWE")},
     "typ of an assertion": {"typ": "client-authentication+jwt"},
     **{
@@ -160,6 +165,15 @@ ROWS = [
         AT_CLIENT,
         CLAIMS,
         pytest.mark.rfc("openid-core#6.1", "9101#4", "9101#6.3"),
+    ),
+    *refused(
+        RequestObject(),
+        AT_CLIENT,
+        {
+            f"{name}, and redirect_uri in the object alone": change | WITHOUT_REDIRECT_URI
+            for name, change in TYPES.items()
+        },
+        pytest.mark.rfc("6749#4.1.2.1"),
     ),
     *refused(
         RequestObject(),

@@ -33,6 +33,22 @@ async def test_a_verified_but_wrong_object_is_refused_at_its_own_redirect_uri(
     assert (page.error, page.parameters["state"]) == (REFUSED, "the-state")
 
 
+async def test_an_object_with_a_wrong_type_is_refused_where_its_other_members_say(
+    web: Sender,
+) -> None:
+    page = await web.send(await web.signed(state=5, response_mode="fragment"))
+    assert page.url.startswith(web.app.redirect_uri + "#")
+    assert page.error == REFUSED
+    assert "state" not in page.parameters
+
+
+async def test_an_object_whose_redirect_uri_has_a_wrong_type_is_refused_on_a_page(
+    web: Sender,
+) -> None:
+    page = await web.send(await web.signed(redirect_uri=[web.app.redirect_uri]))
+    assert (page.status, page.error) == (400, REFUSED)
+
+
 async def test_a_refusal_of_what_is_asked_goes_where_the_object_says(web: Sender) -> None:
     page = await web.send(
         await web.signed(scope="openid ignore_timing-of", response_mode="form_post")
