@@ -18,13 +18,13 @@ from service.authorize.parameters import (
     parameters_in,
 )
 from service.authorize.request_uri import RequestUris
-from service.clients.keys import ClientKeys
+from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
 from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
-from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS, looks_encrypted
+from service.keys.jwe import looks_encrypted
 from service.model.client import Client
 from service.protocol.errors import InvalidRequest, InvalidRequestObject, OAuthError
 from service.protocol.params import Params
@@ -66,6 +66,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
 
     issuer: str
     keys: ClientKeys
+    algorithms: ClientAlgorithms
     uris: RequestUris
     clock_skew: int
     signature_required: bool
@@ -78,12 +79,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             "request_uri_parameter_supported": True,
             "require_request_uri_registration": True,
             "require_signed_request_object": self.signature_required,
-            "request_object_signing_alg_values_supported": list(ALGORITHMS),
-            "request_object_encryption_alg_values_supported": [
-                *self.keys.ring.encryption_algorithms,
-                *SECRET_ALGORITHMS,
-            ],
-            "request_object_encryption_enc_values_supported": list(CONTENT_ENCRYPTION),
+            **self.algorithms.request_metadata(),
         }
 
     async def open(self, arrival: Arrival) -> Arrival:

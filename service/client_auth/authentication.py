@@ -9,6 +9,8 @@ from service.client_auth import BASIC, CLIENT_AUTH_METHODS, WORKLOAD, MethodPart
 from service.client_auth.credential_cache import CredentialCache
 from service.client_auth.workload import WorkloadMethod
 from service.clients.directory import Clients
+from service.clients.keys import ClientAlgorithms
+from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jose import unverified_header
 from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
@@ -33,7 +35,9 @@ class Candidate(NamedTuple):
 class ClientAuthentication:
     """Authenticates a client by the evidence in its request, and remembers headers that proved it."""
 
-    def __init__(self, parts: MethodParts, *, clients: Clients) -> None:
+    def __init__(
+        self, parts: MethodParts, *, clients: Clients, algorithms: ClientAlgorithms
+    ) -> None:
         methods = {
             name: method.make(parts)
             for name, method in CLIENT_AUTH_METHODS.items()
@@ -44,6 +48,7 @@ class ClientAuthentication:
         self._realm = parts.assertions.issuer
         self._methods = methods
         self._clients = clients
+        self._algorithms = algorithms
         self._registry = clients.registry
         self._known_clients = CredentialCache[Client](parameters)
         self._known_apis = CredentialCache[Api](parameters)
@@ -51,8 +56,16 @@ class ClientAuthentication:
     def metadata(self, endpoint: str, *, without: str | None = None) -> Mapping[str, object]:
         """Return the metadata about authentication at an endpoint of this name (RFC 8414 §2)."""
         left_out = {without} if self._registry.current.workload_issuers else {without, WORKLOAD}
+        macs = self._algorithms.find_macs()
+        if not macs:
+            left_out |= {name for name in self._methods if _needs_secret_value(name)}
         methods = {name: method for name, method in self._methods.items() if name not in left_out}
-        algorithms = dict.fromkeys(alg for method in methods.values() for alg in method.algorithms)
+        algorithms = dict.fromkeys(
+            alg
+            for method in methods.values()
+            for alg in method.algorithms
+            if alg in macs or alg not in MAC_ALGORITHMS
+        )
         return {
             f"{endpoint}_auth_methods_supported": [*methods],
             f"{endpoint}_auth_signing_alg_values_supported": [*algorithms],
@@ -148,6 +161,10 @@ class ClientAuthentication:
             message = "the client is registered for another authentication method"
             raise InvalidClient(message, claimed=claimed)
         return proof, client
+
+
+def _needs_secret_value(name: str) -> bool:
+    return CLIENT_AUTH_METHODS[name].credential is Credential.SECRET_VALUE
 
 
 async def _find_workload(candidate: Candidate) -> Api | None:

@@ -10,7 +10,7 @@ import msgspec
 from service.clients.published_keys import PublishedKeys
 from service.clock import clock
 from service.keys import jose, jwe
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import accepted_header
 from service.keys.jose import JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
@@ -114,11 +114,17 @@ class ClientAlgorithms(msgspec.Struct, frozen=True, kw_only=True):
 
     def metadata(self, name: str) -> Mapping[str, object]:
         """Return those of `id_token` or `userinfo`, which a client's secret may sign, too."""
-        longest = self._longest_secret()
-        macs = [alg for alg, length in MAC_ALGORITHMS.items() if length <= longest]
         return {
-            f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs],
+            f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *self.find_macs()],
             **self._encryption(name, self.registry.current.clients.values()),
+        }
+
+    def request_metadata(self) -> Mapping[str, object]:
+        """Return those of request objects, which clients sign and encrypt."""
+        algorithms = [*self.ring.encryption_algorithms, *self._find_secret_algorithms()]
+        return {
+            "request_object_signing_alg_values_supported": [*SIGNING_ALGORITHMS, *self.find_macs()],
+            **_encryption_metadata("request_object", algorithms),
         }
 
     def response_metadata(self, name: str) -> Mapping[str, object]:
@@ -134,14 +140,17 @@ class ClientAlgorithms(msgspec.Struct, frozen=True, kw_only=True):
     def _encryption(self, name: str, owners: Iterable[KeyOwner]) -> Mapping[str, object]:
         """Return the algorithms of encryption, only if somebody can decrypt."""
         has_keys = self.registration or any(owner.jwks or owner.jwks_uri for owner in owners)
-        algorithms = list(ENCRYPTION_ALGORITHMS if has_keys else ())
-        algorithms += jwe.SECRET_ALGORITHMS if self._longest_secret() else ()
-        if not algorithms:
-            return {}
-        return {
-            f"{name}_encryption_alg_values_supported": algorithms,
-            f"{name}_encryption_enc_values_supported": list(jwe.CONTENT_ENCRYPTION),
-        }
+        algorithms = [*(ENCRYPTION_ALGORITHMS if has_keys else ())]
+        return _encryption_metadata(name, [*algorithms, *self._find_secret_algorithms()])
+
+    def find_macs(self) -> tuple[str, ...]:
+        """Return the algorithms for which a secret is long enough that is known by its value."""
+        longest = self._longest_secret()
+        return tuple([alg for alg, length in MAC_ALGORITHMS.items() if length <= longest])
+
+    def _find_secret_algorithms(self) -> tuple[str, ...]:
+        """Return the algorithms of encryption by a secret, if one is known by its value."""
+        return jwe.SECRET_ALGORITHMS if self._longest_secret() else ()
 
     def _longest_secret(self) -> int:
         """Return the bytes of the longest secret that is known by its value."""
@@ -150,3 +159,12 @@ class ClientAlgorithms(msgspec.Struct, frozen=True, kw_only=True):
         clients = self.registry.current.clients.values()
         secrets = [secret.value or "" for client in clients for secret in client.client_secrets]
         return max((len(secret.encode()) for secret in secrets), default=0)
+
+
+def _encryption_metadata(name: str, algorithms: list[str]) -> Mapping[str, object]:
+    if not algorithms:
+        return {}
+    return {
+        f"{name}_encryption_alg_values_supported": algorithms,
+        f"{name}_encryption_enc_values_supported": list(jwe.CONTENT_ENCRYPTION),
+    }

@@ -36,4 +36,4 @@ def build_client_authentication(
         ),
         without=methods_without_evidence(configuration),
     )
-    return ClientAuthentication(methods, clients=clients)
+    return ClientAuthentication(methods, clients=clients, algorithms=keys.algorithms)

@@ -21,6 +21,7 @@ def build_arriving(
     request_objects = RequestObjects(
         issuer=shared.issuer,
         keys=keys.of_clients,
+        algorithms=keys.algorithms,
         uris=RequestUris(shared.client_http("request_object")),
         clock_skew=shared.configuration.server.clock_skew,
         signature_required=shared.configuration.require_signed_request_object,

@@ -159,3 +159,25 @@ async def test_every_class_of_authentication_is_listed(
     contexts = [{"acr": "phr", "amr": ["hwk"]}, {"acr": "pwd", "amr": ["pwd"]}]
     service = await start(config | {"authentication_contexts": contexts})
     assert (await document(service))["acr_values_supported"] == ["phr", "pwd"]
+
+
+@pytest.mark.rfc("openid-discovery#3")
+@pytest.mark.parametrize(
+    ("secret", "macs"),
+    [(None, []), ("x" * 31, []), ("x" * 32, ["HS256"]), ("x" * 64, ["HS256", "HS384", "HS512"])],
+    ids=["no secret", "short", "32 bytes", "64 bytes"],
+)
+async def test_what_needs_a_secrets_value_is_listed_where_a_client_has_one(
+    start: Start, config: dict[str, Any], secret: str | None, macs: list[str]
+) -> None:
+    if secret is not None:
+        client_in(config, "web")["client_secrets"].append({"value": secret})
+    listed = await document(await start(config))
+    for what in ("request_object", "token_endpoint_auth", "introspection_endpoint_auth"):
+        algorithms = listed[f"{what}_signing_alg_values_supported"]
+        assert [alg for alg in algorithms if alg.startswith("HS")] == macs
+    for what in ("token", "introspection", "revocation"):
+        methods = listed[f"{what}_endpoint_auth_methods_supported"]
+        assert ("client_secret_jwt" in methods) == bool(macs)
+    encryption = listed.get("request_object_encryption_alg_values_supported", [])
+    assert ("dir" in encryption) == (secret is not None)
