@@ -52,11 +52,13 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.sign_in.show(visit, "account.html", images=logos, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        """End sessions, or revoke what a client was granted."""
+        """End sessions, or revoke what a client was granted; the form of another user changes nothing."""
         visit = await self.sign_in.open_form(request)
         current, params = await find_own_session(self.sign_in, visit), visit.params
         if current is None:
             return ask_for_session(self.sign_in, visit, ACCOUNT)
+        if visit.form_session is None:
+            return self.sign_in.go(visit, ACCOUNT)
         match params.get("action"):
             case "end-session" if params.require("session") == current.id:
                 return await self._sign_out(visit, current)

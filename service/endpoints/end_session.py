@@ -79,6 +79,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 "action": CONFIRM,
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": parked_id or "",
+                "session_id": visitor.session.id if visitor.session else "",
                 "client": logout.shown_client,
                 "user": await self.sign_in.visits.shown_user(visitor),
             },
@@ -86,13 +87,16 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.sign_in.visits.mark(request, page, visitor)
 
     async def submit(self, request: web.Request) -> web.Response:
-        """End the session, or return to the account if the user cancels."""
+        """End the session that the page was shown to, or return to the account if the user cancels."""
         params = await form_params(request)
         self.sign_in.visits.check_form(request, params)
         if params.get("action") == "cancel":
             return see_other(self.sign_in.pages.url(ACCOUNT))
         visitor = await self.sign_in.visits.find_visitor(request)
-        parked_id = params.get("request")
+        parked_id, session = params.get("request"), visitor.session
+        if session is not None and session.id != params.get("session_id"):
+            step = NextStep(CONFIRM, parked_id or "")
+            return self.sign_in.send(request, step, visitor, None)
         logout = await self._find_parked(parked_id, visitor)
         return await self._end(request, logout, visitor, parked_id)
 

@@ -143,3 +143,11 @@ async def test_the_grant_of_a_removed_client_is_shown_and_revoked(
 async def test_revoking_the_grant_of_an_unknown_client_changes_nothing(app: ClientApp) -> None:
     await app.tokens()
     assert clients_on(await revoke(app.browser, "unknown")) == ["web"]
+
+
+async def test_the_account_page_of_one_user_revokes_no_grant_of_another(app: ClientApp) -> None:
+    await app.tokens()
+    page = await account(app.browser)
+    await app.tokens("bob", prompt="login")
+    page = await app.browser.submit(page, session=None, client_id="web", action="revoke")
+    assert (page.path, "Bob Jones" in page.text, clients_on(page)) == ("/account", True, ["web"])

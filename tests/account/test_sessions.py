@@ -175,3 +175,15 @@ async def test_the_account_page_is_not_stored_and_not_framed(app: ClientApp) -> 
     page = await account(app.browser)
     assert page.headers["Cache-Control"] == "no-store"
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("action", ["end-session", "end-other-sessions"])
+async def test_the_account_page_of_one_user_ends_no_session_of_another(
+    app: ClientApp, other_app: ClientApp, action: str
+) -> None:
+    await other_app.login("bob")
+    await app.login()
+    page = await account(app.browser)
+    bobs = claims_in((await app.tokens("bob", prompt="login"))["id_token"])["sid"]
+    page = await app.browser.submit(page, session=bobs, action=action)
+    assert (page.path, "Bob Jones" in page.text, len(sessions_on(page))) == ("/account", True, 2)

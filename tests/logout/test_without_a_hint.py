@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -104,6 +105,19 @@ async def test_a_user_may_log_out_without_any_client(app: ClientApp) -> None:
     page = await app.browser.get("/account/logout")
     assert page.has("logout-confirm")
     assert (await app.browser.submit(page)).has("logout-success")
+
+
+@pytest.mark.usefixtures("tokens")
+@pytest.mark.parametrize("changes", [{}, {"session_id": None}], ids=["new page", "older page"])
+async def test_the_logout_page_of_one_user_does_not_sign_out_another(
+    app: ClientApp, logout: Logout, changes: dict[str, Any]
+) -> None:
+    page = await logout(client_id="web", post_logout_redirect_uri=BYE)
+    await app.login("bob", prompt="login")
+    page = await app.browser.submit(page, **changes)
+    assert (page.path, "Bob Jones" in page.text) == ("/account/logout", True)
+    assert await is_signed_in(app)
+    assert (await app.browser.submit(page)).url == BYE
 
 
 @pytest.mark.usefixtures("tokens")
