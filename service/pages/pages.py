@@ -91,9 +91,14 @@ class Pages:
             content_type="text/html",
             headers=headers,
         )
-        if chosen == tag:
-            self._cookies.set(page, Cookie.LANGUAGE, tag, max_age=YEAR)
+        self.keep_language(request, page)
         return page
+
+    def keep_language(self, request: web.Request, response: web.Response) -> None:
+        """Set a cookie for the language that the user has chosen; a redirect would lose it otherwise."""
+        chosen = _chosen_language(request)
+        if chosen and chosen in self._locales.tags:
+            self._cookies.set(response, Cookie.LANGUAGE, chosen, max_age=YEAR)
 
     def form_post(
         self, request: web.Request, delivery: FormPost, *, ui_locales: str | None = None

@@ -223,6 +223,7 @@ class SignInPages(msgspec.Struct, frozen=True, kw_only=True):
             response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
         else:
             response = see_other(outcome.location)
+        self.pages.keep_language(request, response)
         return self.visits.mark(request, response, visitor) if visitor else response
 
     def go(self, visit: Visit, path: str, parked_id: str = "") -> web.Response:
@@ -233,6 +234,7 @@ class SignInPages(msgspec.Struct, frozen=True, kw_only=True):
         """Send the browser to the login page, or to another page of the sign-in, which leads back to this path."""
         query = {} if path == ACCOUNT else {"return_to": path}
         response = see_other(self.href(visit.visitor, at, query))
+        self.pages.keep_language(visit.request, response)
         return self.visits.mark(visit.request, response, visit.visitor)
 
     def show(

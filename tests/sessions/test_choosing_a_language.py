@@ -49,6 +49,11 @@ async def test_a_page_after_a_wrong_password_leads_to_the_same_request(app: Clie
     assert "code" in (await app.browser.log_in(page)).parameters
 
 
+async def test_a_choice_that_is_answered_by_a_redirect_is_remembered(browser: Browser) -> None:
+    page = await browser.get("/account?language=de")
+    assert (page.path, page.lang) == ("/account/login", "de")
+
+
 @pytest.mark.parametrize("language", ["xx", "../de", "de%00", "", "x" * 2000])
 async def test_a_language_that_is_not_offered_is_not_remembered(
     browser: Browser, language: str
