@@ -25,6 +25,14 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = navigator.clipboard === undefined; // which plain http has on loopback only
 }
 
+/* A second click on the button of a form, while the first one is not answered yet, would take the place of its answer. */
+let sent = new WeakSet();
+document.addEventListener("submit", (event) => {
+  if (sent.has(event.target)) event.preventDefault();
+  sent.add(event.target);
+});
+addEventListener("pageshow", () => (sent = new WeakSet())); // the user has come back to the page
+
 /* <time data-local>, written in UTC by the server */
 for (const time of document.querySelectorAll("time[data-local]")) {
   const style = { dateStyle: "medium", timeStyle: "short" };

@@ -41,6 +41,7 @@ class Application:
     issuer: str = ""
     received: dict[str, str] = field(default_factory=dict)
     outcome: tuple[str, str] = ("", "")
+    seconds_to_answer: float = 0
     form: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
 
     @property
@@ -63,6 +64,7 @@ class Application:
         given = await request.post() if request.method == "POST" else request.query
         self.received = {name: str(value) for name, value in given.items()}
         self.outcome = await self.redeemed()
+        await asyncio.sleep(self.seconds_to_answer)
         raise web.HTTPSeeOther(f"http://127.0.0.1:{self.port}/home")
 
     async def redeemed(self) -> tuple[str, str]:

@@ -21,6 +21,28 @@ on_a_phone = pytest.mark.parametrize(
 )
 
 
+CLICK_TWICE = """async (selector) => {
+  const button = document.querySelector(selector);
+  button.click();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  button.click();
+}"""
+CLICK_AND_COME_BACK = """() => {
+  const sent = [];
+  addEventListener("submit", (event) => {
+    sent.push(!event.defaultPrevented);
+    event.preventDefault();
+  });
+  document.querySelector("#user_code").value = "BCDF-GHJK";
+  const button = document.querySelector("#device-continue");
+  button.click();
+  button.click();
+  dispatchEvent(new Event("pageshow"));
+  button.click();
+  return sent;
+}"""
+
+
 async def test_a_keyboard_is_enough(person: Person) -> None:
     await person.asks()
     keyboard = person.page.keyboard
@@ -73,6 +95,25 @@ async def test_the_details_of_an_error_are_copied(person: Person) -> None:
     copied = await person.page.evaluate("navigator.clipboard.readText()")
     assert await person.sees("#request-id") in copied
     person.complaints.clear()  # of the status 400
+
+
+@pytest.mark.parametrize(
+    ("button", "outcome"), [("#consent-allow", "#granted"), ("#consent-deny", "#refused")]
+)
+async def test_second_click_while_the_application_is_slow_changes_nothing(
+    person: Person, button: str, outcome: str
+) -> None:
+    person.application.seconds_to_answer = 1
+    await person.asks()
+    await person.logs_in()
+    await person.page.wait_for_selector(button)
+    await person.page.evaluate(CLICK_TWICE, button)
+    assert await person.sees(outcome)
+
+
+async def test_form_is_sent_again_after_the_user_comes_back_to_its_page(person: Person) -> None:
+    await person.page.goto(f"{person.issuer}/device")
+    assert await person.page.evaluate(CLICK_AND_COME_BACK) == [True, False, True]
 
 
 @without_javascript
