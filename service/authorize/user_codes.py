@@ -41,6 +41,14 @@ def parse_user_code(text: str) -> str | None:
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else None
 
 
+class TooManyWrongCodes(TooManyRequests):
+    """So many codes were wrong that none is looked up for some time."""
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__("too many codes were wrong", retry_after=retry_after)
+        self.retry_after = retry_after
+
+
 class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
     """Counts every attempt before it looks, so that a burst cannot outrun the counters; right codes are taken off again."""
 
@@ -54,7 +62,7 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
     """Wrong codes from everywhere."""
 
     async def find(self, text: str, *, browser: str, address: str) -> PolledPlace | None:
-        """Return what the code stands for; TooManyRequests if too many wrong ones came before.
+        """Return what the code stands for; TooManyWrongCodes if too many wrong ones came before.
 
         What its own limits refuse does not count for everywhere: one address cannot use up the attempts of all.
         """
@@ -77,7 +85,7 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
     async def _count(self, key: str, limit: int, ttl: int, *, retry_after: int) -> None:
         (count,) = await self.stores.kv.write(verbs.count(key, ttl))
         if count > limit:
-            raise TooManyRequests("too many codes were wrong", retry_after=retry_after)
+            raise TooManyWrongCodes(retry_after=retry_after)
 
     def _key(self, *parts: str) -> str:
         return f"{self.prefix}:{{{digest(chr(0).join(('user_code', *parts)))}}}:rl"

@@ -10,6 +10,7 @@ import structlog
 from aiohttp import web
 
 from service.authorize.accepted_values import find_accepted_values
+from service.authorize.user_codes import TooManyWrongCodes
 from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
@@ -106,6 +107,7 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
             "request_id": request_id() or "",
             "time": int(time.time()),
             "way_on": error.way_on if isinstance(error, SignInOver) else None,
+            "wrong_codes_wait": error.retry_after if isinstance(error, TooManyWrongCodes) else 0,
         }
         if self.clients is not None and refused.parameter is not None:
             accepted = await find_accepted_values(refused, self.clients)
