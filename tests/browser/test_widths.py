@@ -1,4 +1,4 @@
-"""A page is as wide as the smallest screen, in every language (WCAG 2.2 §1.4.10)."""
+"""A page is as wide as the smallest screen, in every language, and on a phone with text of twice the size (WCAG 2.2 §1.4.4, §1.4.10)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from tests.pages.screens import CLIENT, LANGUAGES, PAGES, Browser
 pytestmark = pytest.mark.needs(CHROMIUM)
 
 SMALLEST = ViewportSize(width=320, height=2000)
+PHONE = ViewportSize(width=360, height=9000)  # so high that no page has a scroll bar
 LOGO = "/static/icon.svg"
 """In place of a logo of another host, which Chromium would look for on each page."""
 # All pages have the same style, so one document shows them one after the other: hundreds of documents take ten times as long.
-FIND_CUT_OFF = """async pages => {
+FIND_CUT_OFF = """async ([pages, textSize]) => {
+    document.documentElement.style.fontSize = textSize
     const styles = page => [...page.querySelectorAll("style, link[rel=stylesheet]")].map(each => each.outerHTML).join()
     const run = script => new Promise((onload, onerror) => {
         document.body.append(Object.assign(document.createElement("script"), {src: script.src, onload, onerror}))
@@ -46,8 +48,16 @@ FIND_CUT_OFF = """async pages => {
 }"""
 
 
-async def test_no_page_is_wider_or_cut_off_at_320_pixels_in_any_language(
-    chromium: Chromium, aiohttp_client: Callable[..., Any]
+@pytest.mark.parametrize(
+    ("viewport", "text_size"),
+    [(SMALLEST, "100%"), (PHONE, "200%")],
+    ids=["at 320 pixels", "on a phone with large text"],
+)
+async def test_no_page_is_wider_or_cut_off_in_any_language(
+    chromium: Chromium,
+    aiohttp_client: Callable[..., Any],
+    viewport: ViewportSize,
+    text_size: str,
 ) -> None:
     shown = Browser(title="An unusually-long-name-without-spaces Ltd", issuer="http://op.example")
     pages = [
@@ -62,6 +72,6 @@ async def test_no_page_is_wider_or_cut_off_at_320_pixels_in_any_language(
 
     shown.app.router.add_get("/first", show_first)
     client = await aiohttp_client(shown.app)
-    window = await chromium.new_page(viewport=SMALLEST)
+    window = await chromium.new_page(viewport=viewport)
     await window.goto(str(client.make_url("/first")))
-    assert await window.evaluate(FIND_CUT_OFF, pages) == []
+    assert await window.evaluate(FIND_CUT_OFF, [pages, text_size]) == []
