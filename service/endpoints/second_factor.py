@@ -13,6 +13,7 @@ from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
+from service.model.handle import digest
 from service.pages.factor_pages import (
     Turn,
     asked_on,
@@ -57,7 +58,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self.sign_in.refuse(visit, waiting, AccessDenied(description))
         name = visit.params.get("method") or ""
         method = self.second_factors.find_method(name) if name in turn.offered else None
-        if method is None:
+        if method is None or visit.params.get("shown_to") not in {None, _mark(visit, turn)}:
             return await self._show(visit, waiting, turn)
         attempt = read_attempt(self.sign_in, visit, waiting, turn.sign_in.subject)
         amr = await self.second_factors.verify(method, attempt)
@@ -88,6 +89,8 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "action": PATH,
             "return_to": None if waiting or path == ACCOUNT else path,
             "method": name,
+            "shown_to": _mark(visit, turn),
+            "username": await self.sign_in.visits.subjects.find_username(turn.sign_in),
             "form": await method.prepare(subject, asked) if method else {},
             "others": links_to_others(self.sign_in, visit, PATH, turn.offered, name, place=place),
             "security_path": SECURITY if self._can_enrol_at_account() else None,
@@ -115,3 +118,8 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return self.sign_in.show(visit, "recovery_code_used.html", waiting, context=context)
 
         return show
+
+
+def _mark(visit: Visit, turn: Turn) -> str:
+    """Return what differs between the forms of two users in a browser; a password alone discloses no `sub`."""
+    return digest(f"{visit.visitor.browser} {turn.sign_in.subject}")

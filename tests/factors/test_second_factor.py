@@ -118,3 +118,19 @@ async def test_own_account_opens_after_the_second_factor(browser: Browser, phone
     half = await browser.log_in(await browser.get("/account"))
     assert half.path == PATH
     assert (await browser.submit(half, otp=phone.code())).path == "/account"
+
+
+async def test_page_says_whose_sign_in_it_is(half: Page) -> None:
+    assert "You are signing in as <strong>alice</strong>." in half.text
+
+
+async def test_code_on_the_page_of_another_user_is_not_tried(
+    browser: Browser, phone: Phone, service: RunningService, events: list[object]
+) -> None:
+    await phone.enrol(service, sub="88421113")
+    alices = await browser.log_in(await browser.get("/account"))
+    await browser.log_in(await browser.get("/account/login"), "bob")
+    page = await browser.submit(alices, otp=phone.code())
+    assert (page.path, page.has("login-error")) == (PATH, False)
+    assert "You are signing in as <strong>bob</strong>." in page.text
+    assert not [event for event in events if isinstance(event, FactorAccepted | FactorRefused)]

@@ -63,6 +63,8 @@ SCREENS: dict[str, dict[str, Any]] = {
     "login.html": LOGIN,
     "second_factor.html": {
         "action": "/account/second-factor",
+        "username": "<alice>",
+        "shown_to": "its mark",
         "client": CLIENT,
         "tenant": None,
         "method": "passkey",
