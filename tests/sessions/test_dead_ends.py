@@ -64,6 +64,14 @@ async def test_a_form_that_was_sent_too_late_leads_to_the_client(
     assert way_on(await app.browser.log_in(page)) == start(app.service)
 
 
+async def test_browser_without_cookies_learns_to_allow_them(app: ClientApp) -> None:
+    page = await app.authorize()
+    app.browser.forget_cookies()
+    page = await app.browser.log_in(page)
+    assert (page.status, way_on(page)) == (403, start(app.service))
+    assert "allow cookies in your browser" in page.text
+
+
 async def test_a_form_that_was_answered_before_leads_to_the_client(app: ClientApp) -> None:
     page = await app.authorize()
     await app.browser.log_in(page)
