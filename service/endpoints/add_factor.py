@@ -9,7 +9,7 @@ from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
-from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner
+from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
 from service.identity.factors.methods import MFA
 from service.identity.sign_ins import SignIn
 from service.pages.factor_pages import (
@@ -130,6 +130,7 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "action": PATH,
             "return_to": None if waiting else back,
             "method": name,
+            "name": read_name(visit.params.get("name")),
             "form": await addable[name].prepare(owner, visit.params, asked_on(visit, waiting)),
             "others": links_to_others(self.sign_in, visit, PATH, addable, name, place=place),
             "cancel_href": None if waiting else self.sign_in.href(visit.visitor, back, {}),

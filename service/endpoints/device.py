@@ -17,6 +17,9 @@ from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidRequest
 
+MAX_TYPED = 40
+"""Characters that the field takes."""
+
 
 class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Asks for the code; a link with the code (§3.3.1) leads to the same question at the end."""
@@ -55,10 +58,11 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return await self.sign_in.advance(visit, waiting) if waiting else self._ask_for_code(visit)
 
     def _ask_for_code(self, visit: Visit, *, error: str | None = None) -> web.Response:
-        code = parse_user_code(visit.params.get(USER_CODE) or "")
+        typed = visit.params.get(USER_CODE) or ""
+        code = parse_user_code(typed)
         context = {
             "action": PATH,
-            "user_code": format_user_code(code) if code else "",
+            "user_code": format_user_code(code) if code else typed[:MAX_TYPED],
             "error": error,
         }
         return self.sign_in.show(visit, "device.html", context=context)

@@ -73,6 +73,8 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
                 "name_only": name_first and not asks_password,
                 "passkey": passkey,
                 "can_remember": True,
+                "remember": visit.request.method == "POST"
+                and visit.params.get("remember") is not None,
                 "can_cancel": waiting is not None,
                 "providers": [self._link(each, waiting, back) for each in providers],
                 "error": error,

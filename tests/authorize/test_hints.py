@@ -43,6 +43,13 @@ async def test_a_name_that_was_typed_is_kept_after_a_wrong_password(app: ClientA
     assert "value" not in page.element("password")
 
 
+async def test_wish_to_stay_signed_in_is_kept_after_a_wrong_password(app: ClientApp) -> None:
+    page = await app.authorize()
+    page = await app.browser.log_in(page, password="wrong", remember="true")
+    assert "checked" in page.element("remember")
+    assert "checked" not in (await app.browser.get(f"{page.url}?remember=true")).element("remember")
+
+
 @pytest.mark.parametrize(
     ("ui_locales", "accept_language", "lang"),
     [

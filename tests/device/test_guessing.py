@@ -43,6 +43,17 @@ async def test_a_wrong_code_is_asked_for_again(tv: Television) -> None:
     assert sum(isinstance(one, UserCodeRefused) for one in tv.service.events) == 4
 
 
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [("bcdf-ghj", "bcdf-ghj"), ('"><b>', '"><b>'), ("x" * 99, "x" * 40)],
+    ids=["a letter too few", "markup", "too long"],
+)
+async def test_what_cannot_be_a_code_is_kept_in_the_field(
+    tv: Television, typed: str, kept: str
+) -> None:
+    assert (await tv.enter(typed)).element("user_code")["value"] == kept
+
+
 async def test_the_sixth_wrong_code_in_a_browser_is_refused_and_so_is_a_right_one(
     tv: Television,
 ) -> None:

@@ -113,6 +113,12 @@ async def test_wrong_code_keeps_the_secret_of_the_page(security: Page, browser: 
     assert (await browser.submit(again, otp=phone.code())).has("recovery-codes")
 
 
+async def test_name_is_kept_after_a_wrong_code(security: Page, browser: Browser) -> None:
+    page = await open_add(browser, security)
+    again = await browser.submit(page, otp=phone_of(page).wrong_code(), name='My "phone"')
+    assert again.element("factor-name")["value"] == 'My "phone"'
+
+
 async def test_secret_that_this_service_did_not_show_is_not_enrolled(
     security: Page, browser: Browser, service: RunningService
 ) -> None:

@@ -180,6 +180,7 @@ SCREENS: dict[str, dict[str, Any]] = {
             "qr": '<svg viewBox="0 0 4 4"><path fill="#fff" d="M0 0h4v4h-4z"/></svg>',
             "sealed": "gAAAAA",
         },
+        "name": "<My phone>",
         "others": [SimpleNamespace(name="passkey", href="/account/security/add?method=passkey")],
         "cancel_href": None,
         "error": "invalid_factor",
