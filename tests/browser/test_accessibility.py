@@ -112,3 +112,16 @@ async def test_axe_finds_nothing_on_any_page(
         assert answer.ok, name
         found[name] = await judge(page, *schemes)
     assert {name: violations for name, violations in found.items() if violations} == {}
+
+
+STYLE_OF = """([selector, part]) => {
+    const { color, opacity } = getComputedStyle(document.querySelector(selector), part)
+    return [color, opacity]
+}"""
+
+
+async def test_placeholder_looks_like_other_quiet_text(pages: str, page: Page) -> None:
+    """axe does not look at placeholders."""
+    await page.goto(f"{pages}device.html")
+    placeholder = await page.evaluate(STYLE_OF, ["#user_code", "::placeholder"])
+    assert placeholder == await page.evaluate(STYLE_OF, [".lead", None])
