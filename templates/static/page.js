@@ -33,6 +33,17 @@ document.addEventListener("submit", (event) => {
 });
 addEventListener("pageshow", () => (sent = new WeakSet())); // the user has come back to the page
 
+/* The open list of languages covers what is behind it, so it closes by Escape and where the focus goes on. */
+const languages = document.querySelector(".languages");
+languages?.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  languages.open = false;
+  languages.querySelector("summary").focus();
+});
+languages?.addEventListener("focusout", ({ relatedTarget }) => {
+  if (relatedTarget !== null && !languages.contains(relatedTarget)) languages.open = false;
+});
+
 /* <time data-local>, written in UTC by the server */
 for (const time of document.querySelectorAll("time[data-local]")) {
   const style = { dateStyle: "medium", timeStyle: "short" };

@@ -116,6 +116,19 @@ async def test_form_is_sent_again_after_the_user_comes_back_to_its_page(person: 
     assert await person.page.evaluate(CLICK_AND_COME_BACK) == [True, False, True]
 
 
+@pytest.mark.parametrize("leaving", ["Escape", "the focus"])
+async def test_list_of_languages_closes_by(person: Person, leaving: str) -> None:
+    await person.page.goto(f"{person.issuer}/device")
+    await person.tabs_to(".languages summary", then="Enter")
+    assert await person.page.is_visible(".languages nav")
+    if leaving == "Escape":
+        await person.tabs_to(".languages a:nth-child(2)", then="Escape")
+        assert await person.page.locator(".languages summary:focus").count()
+    else:
+        await person.page.keyboard.press("Shift+Tab")
+    assert not await person.page.is_visible(".languages nav")
+
+
 @without_javascript
 async def test_what_a_script_would_do_is_not_offered_without_one(person: Person) -> None:
     await person.asks()
