@@ -20,11 +20,15 @@ class LocalText(msgspec.Struct, frozen=True):
 
     def in_language(self, *tags: str) -> str:
         """Return the text in the first of these languages that exists, else the first text."""
+        return self.by_language[self.find_language(*tags)]
+
+    def find_language(self, *tags: str) -> str:
+        """Return the tag, in lower case, of the text that is shown in these languages."""
         for tag in (*tags, NO_LANGUAGE):
             for wanted in (tag.lower(), tag.lower().partition("-")[0]):
                 if wanted in self.by_language:
-                    return self.by_language[wanted]
-        return next(iter(self.by_language.values()))
+                    return wanted
+        return next(iter(self.by_language))
 
 
 def local_text(texts: Mapping[str, str]) -> LocalText:

@@ -145,6 +145,7 @@ class Pages:
             "title": title.in_language(tag, self._locales.default)
             if isinstance(title, LocalText)
             else translations.gettext(title),  # the default one has a translation
+            "title_lang": self._language_of_title(tag),
             "lang": tag,
             "languages": {each: own_name(each) for each in self._locales.tags},
             "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
@@ -159,6 +160,13 @@ class Pages:
             "device": display.device,
             **messages_of(translations, text_direction=text_direction),
         }
+
+    def _language_of_title(self, tag: str) -> str | None:
+        """Return the language of a title that has no text in this one, for screen readers (WCAG 2.2 §3.1.2)."""
+        if not isinstance(self._ui.title, LocalText):
+            return None
+        found = self._ui.title.find_language(tag, self._locales.default)
+        return None if found.partition("-")[0] == tag.partition("-")[0] else found or None
 
     def _has_asset(self, name: str) -> bool:
         return self._assets.find(name) is not None

@@ -36,6 +36,10 @@ async def test_login_hint_fills_the_user_name(app: ClientApp) -> None:
     assert page.element("username")["value"] == 'alice "><b>'
 
 
+async def test_built_in_title_is_the_whole_title_of_the_login_page(app: ClientApp) -> None:
+    assert "<title>Sign in</title>" in (await app.authorize()).text
+
+
 async def test_a_name_that_was_typed_is_kept_after_a_wrong_password(app: ClientApp) -> None:
     page = await app.authorize(login_hint="bob")
     page = await app.browser.log_in(page, "alice", password="wrong")

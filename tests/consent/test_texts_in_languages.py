@@ -80,3 +80,20 @@ async def test_the_operators_texts_are_in_the_pages_language(
     login, consent = await both(client, ui_locales)
     assert [text for text in on_login if text not in login.text] == []
     assert [text for text in on_consent if text not in consent.text] == []
+
+
+@pytest.mark.parametrize(
+    ("ui_locales", "title", "heading"),
+    [
+        ("en", "Sign in – Welcome", "<h1>Welcome</h1>"),
+        ("de", "Anmelden – Willkommen", "<h1>Willkommen</h1>"),
+        ("fr", "Se connecter – Welcome", '<h1><span lang="en">Welcome</span></h1>'),
+    ],
+    ids=["en", "de", "fr"],
+)
+async def test_title_of_the_login_page_says_what_the_page_is_for(
+    client: ClientApp, ui_locales: str, title: str, heading: str
+) -> None:
+    page = await client.authorize(ui_locales=ui_locales)
+    assert f"<title>{title}</title>" in page.text
+    assert heading in page.text
