@@ -16,11 +16,18 @@ for (const button of document.querySelectorAll("[data-shows]")) {
   button.hidden = false;
 }
 
-/* <button data-copy="text" data-done="what the button says afterwards"> */
+/* <button data-copy="text" data-done="what the button says afterwards" data-failed="or if the browser refuses"> */
 for (const button of document.querySelectorAll("[data-copy]")) {
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = button.dataset.done;
+  const status = document.createElement("div"); // for screen readers, which do not read the new text of a button
+  status.role = "status";
+  status.style.cssText = "position: absolute; clip-path: inset(50%)";
+  document.body.append(status);
+  const say = (text) => {
+    button.textContent = status.textContent = text;
+  };
+  const { copy, done, failed = "" } = button.dataset;
+  button.addEventListener("click", () => {
+    navigator.clipboard.writeText(copy).then(() => say(done), () => say(failed || button.textContent));
   });
   button.hidden = navigator.clipboard === undefined; // which plain http has on loopback only
 }

@@ -98,6 +98,21 @@ async def test_the_details_of_an_error_are_copied(person: Person) -> None:
 
 
 @pytest.mark.parametrize(
+    ("clipboard", "said"), [("resolve", "Copied"), ("reject", "Could not be copied")]
+)
+async def test_outcome_of_copying_is_shown_and_read_out(
+    person: Person, clipboard: str, said: str
+) -> None:
+    await person.page.goto(f"{person.issuer}/account/error")
+    answer = f"() => {{ navigator.clipboard.writeText = () => Promise.{clipboard}() }}"
+    await person.page.evaluate(answer)
+    await person.page.click("#copy")
+    await person.page.wait_for_selector(f'[role=status]:text-is("{said}")', state="attached")
+    assert await person.sees("#copy") == said
+    person.complaints.clear()  # of the status 400
+
+
+@pytest.mark.parametrize(
     ("button", "outcome"), [("#consent-allow", "#granted"), ("#consent-deny", "#refused")]
 )
 async def test_second_click_while_the_application_is_slow_changes_nothing(
