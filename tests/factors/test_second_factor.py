@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from service.model.events import SessionStarted
@@ -60,6 +62,37 @@ async def test_what_is_no_code_is_refused(
     page = await app.browser.submit(half, otp=otp)
     assert (page.status, page.path) == (200, PATH)
     assert not [each for each in events if isinstance(each, SessionStarted)]
+
+
+def full_width(code: str) -> str:
+    return "".join(chr(ord("０") + int(digit)) for digit in code)
+
+
+def arabic(code: str) -> str:
+    return "".join(chr(ord("٠") + int(digit)) for digit in code)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda code: f"{code[:3]}-{code[3:]}",
+        lambda code: f"\u200e{code[:3]}\u00a0{code[3:]}\u202f",
+        full_width,
+        arabic,
+    ],
+    ids=["with a hyphen", "with no-break spaces", "in full width", "in Arabic digits"],
+)
+async def test_code_counts_however_it_is_written(
+    app: ClientApp, half: Page, phone: Phone, write: Callable[[str], str]
+) -> None:
+    assert "code" in (await app.browser.submit(half, otp=write(phone.code()))).parameters
+
+
+async def test_hint_about_recovery_codes_belongs_to_their_field(app: ClientApp, half: Page) -> None:
+    page = await app.browser.get(f"{half.url}&method=recovery_code")
+    assert page.element("recovery-code")["aria-describedby"] == "recovery-code-hint"
+    page = await app.browser.submit(page, recovery_code="wrong")
+    assert page.element("recovery-code")["aria-describedby"] == "login-error recovery-code-hint"
 
 
 async def test_wrong_code_is_told_and_audited(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
@@ -30,6 +31,8 @@ ENROLMENT = 15 * 60
 
 AMR = "otp"
 _DIGITS = 6
+_SEPARATORS = re.compile(r"[\s\u200e\u200f\u2010-\u2015\u2212-]+")
+"""Spaces and hyphens of all kinds, and marks of the text direction, which are copied with the digits."""
 
 
 class TotpMethod(msgspec.Struct, frozen=True):
@@ -131,14 +134,20 @@ def use_code(factors: Factors, code: str, now: int) -> Factors | None:
 
 def find_step(secret: str, code: str, now: int) -> int | None:
     """Return the time step whose code this is, compared in constant time; None for a wrong code."""
-    digits = "".join(code.split())
-    if len(digits) != _DIGITS or not (digits.isascii() and digits.isdigit()):
+    digits = read_digits(code)
+    if len(digits) != _DIGITS:
         return None
     totp, found = TOTP(secret, digits=_DIGITS, interval=STEP), None
     for step in range(now // STEP - DRIFT, now // STEP + DRIFT + 1):
         if hmac.compare_digest(totp.generate_otp(step), digits):
             found = step
     return found
+
+
+def read_digits(code: str) -> str:
+    """Return the digits of a code that was typed or pasted, with any separators and in the digits of any script; none of other text."""
+    plain = _SEPARATORS.sub("", code)
+    return "".join(str(int(digit)) for digit in plain) if plain.isdecimal() else ""
 
 
 def new_totp(secret: str, name: str, step: int) -> Totp:
