@@ -33,7 +33,7 @@ def gateways_are_trusted(file: ConfigurationFile) -> Iterator[Finding]:
     """A gateway says whose request it asks about, so it is a trusted proxy (docs/gateways.md)."""
     trusted = file.server.trusted_proxies
     for at, network in enumerate(file.server.gateways or ()):
-        if not any(network.version == each.version and network.subnet_of(each) for each in trusted):
+        if not any(network[0] in each and network[-1] in each for each in trusted):
             message = "is not in server.trusted_proxies, and so may not ask"
             yield warning(("server", "gateways", at), message, "add it to trusted_proxies, too")
 
