@@ -16,6 +16,9 @@ from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis
 
 pytestmark = pytest.mark.needs("redis-server")
 
+NUMBERS = iter(range(1000))
+"""Each test takes other slots: the servers are shared."""
+
 
 @pytest.fixture
 async def kv(three_masters: RedisCluster) -> AsyncIterator[KeyValue]:
@@ -25,8 +28,8 @@ async def kv(three_masters: RedisCluster) -> AsyncIterator[KeyValue]:
 
 
 def keys_of(master: TcpRedis) -> tuple[int, str, str]:
-    """A slot of the first master, and two keys in it."""
-    for number in range(1000):
+    """A slot of the first master that no other test has moved away, and two keys in it."""
+    for number in NUMBERS:
         text, count = f"ts:{{moving-{number}}}:text", f"ts:{{moving-{number}}}:count"
         slot = master.tell("CLUSTER", "KEYSLOT", text)
         if slot < SLOTS // 3 and master.tell("CLUSTER", "COUNTKEYSINSLOT", slot) == 0:
