@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any
 
@@ -14,7 +15,17 @@ from service.identity.users import Directory
 from service.model.factors import Factors
 from service.model.user import User
 from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_factors
+from service.parts.users import UserRecords, open_directory, open_factors
+
+
+@asynccontextmanager
+async def opened_users(shared: Shared) -> AsyncGenerator[Directory]:
+    """Open the users for a command, and close them after it."""
+    directory = open_directory(shared)
+    try:
+        yield directory
+    finally:
+        await directory.close()
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from service.cli.person import refuse_stranger
+from service.cli.person import opened_users, refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
@@ -21,7 +21,7 @@ from service.model.authorization import Authorization
 from service.model.client import selector_of
 from service.model.session import Session
 from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_directory
+from service.parts.users import UserRecords
 from service.protocol.scope import format_scope
 
 T = TypeVar("T")
@@ -72,11 +72,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     async def refuse_unknown(self, shared: Shared) -> None:
         """End a command that found nothing to end if nobody has the subject, or the client_id."""
         if self.subject is not None:
-            directory = open_directory(shared)
-            try:
+            async with opened_users(shared) as directory:
                 await refuse_stranger(shared, directory, self.subject)
-            finally:
-                await directory.close()
         if self.client is not None and not await _is_client(shared, self.client):
             hint = nearest(self.client, shared.registry.current.clients)
             message = f"no client has the client_id {self.client}"

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 import click
 
-from service.cli.person import Person, pass_person, refuse_stranger
+from service.cli.person import Person, opened_users, pass_person, refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
@@ -22,7 +22,7 @@ from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
 from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_directory, open_factors
+from service.parts.users import UserRecords, open_factors
 
 T = TypeVar("T")
 _COLUMNS = ("sub", "username", "enabled", "password")
@@ -226,13 +226,11 @@ def _with_users(
     """Run work with the users; only work on their records needs a store that other processes reach."""
 
     async def run(shared: Shared) -> T:
-        directory = open_directory(shared)
-        try:
-            return await work(shared, directory)
-        except NotImplementedError as error:
-            raise click.ClickException(str(error)) from error
-        finally:
-            await directory.close()
+        async with opened_users(shared) as directory:
+            try:
+                return await work(shared, directory)
+            except NotImplementedError as error:
+                raise click.ClickException(str(error)) from error
 
     return (on_store if needs_store else with_shared)(settings, run)
 
