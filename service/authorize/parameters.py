@@ -76,8 +76,10 @@ def parameters_in(claims: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]
     found: dict[str, tuple[str, ...]] = {}
     for name, value in claims.items():
         with suppress(InvalidRequestObject):
-            found[name] = _values(name, value)
-    return {name: found[name] for name in found if found[name] and name not in _JWT_CLAIMS}
+            values = _values(name, value)
+            if values and name not in _JWT_CLAIMS:
+                found[name] = values
+    return found
 
 
 def check_types(claims: Mapping[str, object]) -> None:

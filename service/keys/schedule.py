@@ -122,7 +122,7 @@ def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> dict[str, int]
         current, announce_before = find_signing_key(keys, alg, now), policy.announce_before
         if current is None:
             waits = bool(keys) and alg not in ENCRYPTION_ALGORITHMS
-            missing[alg] = now + LEAD * waits
+            missing[alg] = now + LEAD if waits else now
         elif now >= (over := current.sign_from + policy.rotate_every) - announce_before:
             missing[alg] = max(over, now + announce_before)
     return missing

@@ -213,12 +213,10 @@ def _explain_context(error: yaml.MarkedYAMLError, text: str, at: yaml.Mark) -> C
     if context in {"while scanning an alias", "while scanning an anchor"}:
         return unreadable(f"a text cannot begin with {sign}", begin, f'write "{sign}" in quotes')
     if context.startswith("while parsing a flow") and begin.line < at.line:
+        if "${" in _line(text, at.line):
+            return None
         hint = f"close it, or put a comma between its items, before line {at.line + 1}"
-        return (
-            None
-            if "${" in _line(text, at.line)
-            else unreadable(f"this {sign} is not closed", begin, hint)
-        )
+        return unreadable(f"this {sign} is not closed", begin, hint)
     is_key = context == "while scanning a simple key"
     suspect = begin.line if is_key else at.line - 1
     key = _KEY_WITHOUT_SPACE.match(_line(text, suspect))
