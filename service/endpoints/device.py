@@ -65,7 +65,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "user_code": format_user_code(code) if code else typed[:MAX_TYPED],
             "error": error,
         }
-        return self.sign_in.show(visit, "device.html", context=context)
+        return self.sign_in.show(visit, "device.html", leads_away=True, context=context)
 
     async def _require_waiting(self, visit: Visit) -> WaitingRequest:
         waiting = await self.sign_in.require_waiting(visit)

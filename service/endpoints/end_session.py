@@ -69,12 +69,11 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         logout = await self._find_parked(parked_id, visitor)
         if not logout.must_ask(visitor.session):
             return await self._end(request, logout, visitor, parked_id)
-        pages, uri = self.sign_in.pages, logout.continue_uri
-        page = pages.render(
+        page = self.sign_in.pages.render(
             request,
             "logout.html",
             ui_locales=logout.ui_locales,
-            form_action=(uri, *pages.further) if uri else (),
+            leads_away=logout.continue_uri is not None,
             context={
                 "action": CONFIRM,
                 "csrf": csrf_token(visitor.browser),

@@ -62,7 +62,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
             "login.html",
             waiting,
             images=[each.logo_uri for each in providers],
-            form_action=self.sign_in.pages.further if name_first else (),
+            leads_away=name_first,
             tenant=tenant,
             context={
                 "action": LOGIN.path,

@@ -40,8 +40,6 @@ class Pages:
         self._issuer = urlsplit(issuer)
         self._ui = ui
         self._cookies = cookies
-        self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
-        """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
         self._folders = folders_of(ui.templates)
         self.looks = Looks(ui, registry)
         self._assets = Assets.load(self._folders, _generated_assets(ui), self.looks.find_file)
@@ -64,13 +62,13 @@ class Pages:
         *,
         status: int = 200,
         ui_locales: str | None = None,
-        form_action: Iterable[str] = (),
+        leads_away: bool = False,
         img_src: Iterable[str] = (),
         frame_src: Iterable[str] = (),
         script: str | None = None,
         context: Mapping[str, object],
     ) -> web.Response:
-        """Answer with a page; the URIs are those that its forms lead to and that it shows or frames."""
+        """Answer with a page; the URIs are those that it shows or frames. `leads_away` where a form may end at another site."""
         logo = [self._ui.logo] if isinstance(self._ui.logo, str) else []
         chosen = _chosen_language(request)
         tag = self._locales.choose(
@@ -80,7 +78,7 @@ class Pages:
         )
         headers = page_headers(
             language=tag,
-            form_action=form_action,
+            leads_away=leads_away,
             img_src=[*img_src, *logo],
             frame_src=frame_src,
             script=script,
@@ -103,15 +101,20 @@ class Pages:
     def form_post(
         self, request: web.Request, delivery: FormPost, *, ui_locales: str | None = None
     ) -> web.Response:
-        """Answer with a page that posts itself to the client (OAuth 2.0 Form Post Response Mode §2)."""
-        return self.render(
+        """Answer with a page that posts itself to the client (OAuth 2.0 Form Post Response Mode §2).
+
+        Clients that compare `Origin` see the issuer's; without a referrer it would be `null` (Fetch Standard §3.2).
+        """
+        page = self.render(
             request,
             "form_post.html",
             ui_locales=ui_locales,
-            form_action=(delivery.redirect_uri, *self.further),
+            leads_away=True,
             script=AUTO_SUBMIT,
             context={"redirect_uri": delivery.redirect_uri, "fields": delivery.fields},
         )
+        page.headers["Referrer-Policy"] = "strict-origin"
+        return page
 
     def url(self, path: str) -> str:
         """Return a path as the browser must ask for it: under the issuer's own, a static file with its hash."""
@@ -197,22 +200,23 @@ def _is_web(uri: str) -> bool:
 def page_headers(
     *,
     language: str,
-    form_action: Iterable[str],
+    leads_away: bool,
     img_src: Iterable[str],
     frame_src: Iterable[str],
     script: str | None,
 ) -> dict[str, str]:
-    """Return the headers of a page that posts to, shows and frames these URIs.
+    """Return the headers of a page that shows and frames these URIs.
 
-    It runs this one inline script, or else static files of this service. What all answers have in
-    common adds `http/gate.py`.
+    It runs this one inline script, or else static files of this service. A page whose form may end at another site has no
+    `form-action`, because Chromium applies it to every redirect that follows, also to those of the client, which lead to
+    an app, a loopback address or another host (CSP3 §6.4.2). What all answers have in common adds `http/gate.py`.
     """
     directives = {
         "default-src": ["'none'"],
         "style-src": ["'self'"],
         "font-src": ["'self'"],
         "img-src": ["'self'", "data:", *_sources(img_src)],
-        "form-action": ["'self'", *_sources(form_action)],
+        "form-action": [] if leads_away else ["'self'"],
         "frame-src": _sources(frame_src),
         "script-src": ["'self'" if script is None else script_hash(script)],
         "frame-ancestors": ["'none'"],

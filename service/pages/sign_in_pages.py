@@ -244,11 +244,11 @@ class SignInPages(msgspec.Struct, frozen=True, kw_only=True):
         waiting: WaitingRequest | None = None,
         *,
         images: Iterable[str | None] = (),
-        form_action: Iterable[str] = (),
+        leads_away: bool = False,
         tenant: Tenant | None = None,
         context: Mapping[str, object],
     ) -> web.Response:
-        """Render a page about the request that waits; its form may lead to the client, and to `form_action`.
+        """Render a page about the request that waits; its form may end at the client, and at another site if it `leads_away`.
 
         It looks as the tenant of the request, or of the user whose account it is about; `tenant` is for a request without one.
         """
@@ -263,9 +263,7 @@ class SignInPages(msgspec.Struct, frozen=True, kw_only=True):
             visit.request,
             template,
             ui_locales=asked.ui_locales if asked else None,
-            form_action=(waiting.reply_to.redirect_uri, *self.pages.further)
-            if waiting
-            else form_action,
+            leads_away=leads_away or waiting is not None,
             img_src=[logo for logo in logos if logo],
             context={
                 "csrf": csrf_token(visitor.browser),

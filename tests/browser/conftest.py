@@ -40,6 +40,7 @@ class Application:
     listening: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
     issuer: str = ""
     received: dict[str, str] = field(default_factory=dict)
+    origin: str | None = None
     outcome: tuple[str, str] = ("", "")
     seconds_to_answer: float = 0
     form: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
@@ -62,6 +63,7 @@ class Application:
     async def callback(self, request: web.Request) -> web.Response:
         """Redeem the code, and show the person to the home page."""
         given = await request.post() if request.method == "POST" else request.query
+        self.origin = request.headers.get("Origin")
         self.received = {name: str(value) for name, value in given.items()}
         self.outcome = await self.redeemed()
         await asyncio.sleep(self.seconds_to_answer)

@@ -173,6 +173,16 @@ async def test_a_form_posts_itself_to_the_application(person: Person) -> None:
     assert person.application.received["iss"] == person.issuer
 
 
+async def test_an_application_that_compares_the_origin_of_an_answer_sees_the_issuers(
+    person: Person,
+) -> None:
+    await person.asks(response_mode="form_post")
+    await person.logs_in()
+    await person.page.click("#consent-allow")
+    await person.sees("#granted")
+    assert person.application.origin == person.issuer
+
+
 @pytest.mark.rfc("openid-core#3.1.2.1")
 async def test_a_post_from_another_site_finds_the_session(person: Person) -> None:
     await person.posts()

@@ -292,14 +292,14 @@ class Browser:
         template: str,
         *,
         accept: str = "en",
-        form_action: Iterable[str] = (),
+        leads_away: bool = False,
         img_src: Iterable[str] = (),
         **context: object,
     ) -> web.Response:
         return self.pages.render(
             self.request(**{"Accept-Language": accept}),
             template,
-            form_action=form_action,
+            leads_away=leads_away,
             img_src=img_src,
             context=PAGES[template] | context,
         )

@@ -57,6 +57,16 @@ async def error(app: ClientApp) -> Page:
     return await app.authorize(client_id="nobody")
 
 
+async def logout_for_a_client(app: ClientApp) -> Page:
+    await app.login()
+    query = "client_id=web&post_logout_redirect_uri=https://web.example/bye"
+    return await app.browser.get(f"/connect/endsession?{query}")
+
+
+async def device(app: ClientApp) -> Page:
+    return await app.browser.get("/device")
+
+
 PAGES: list[Reaching] = [
     login,
     wrong_password,
@@ -67,6 +77,7 @@ PAGES: list[Reaching] = [
     logged_out,
     account,
     error,
+    device,
 ]
 each_page = pytest.mark.parametrize("reach", PAGES, ids=lambda reach: reach.__name__)
 
@@ -85,7 +96,8 @@ async def test_page_is_not_cached_framed_sniffed_or_named_as_referrer(
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Cache-Control"] == "no-store"
     assert page.headers["Pragma"] == "no-cache"
-    assert page.headers["Referrer-Policy"] == "no-referrer"
+    policy = "strict-origin" if reach is form_post else "no-referrer"
+    assert page.headers["Referrer-Policy"] == policy
     assert page.headers["X-Content-Type-Options"] == "nosniff"
     assert page.headers["X-Frame-Options"] == "DENY"
     assert policy_of(page)["frame-ancestors"] == policy_of(page)["default-src"] == ["'none'"]
@@ -103,12 +115,26 @@ async def test_page_runs_no_inline_script_but_the_one_that_posts_to_the_client(
     assert (policy_of(page)["script-src"] == ["'self'"]) == (reach is not form_post)
 
 
-@pytest.mark.parametrize("reach", [login, consent, select_account, form_post])
-async def test_form_of_a_page_may_lead_back_to_the_client(app: ClientApp, reach: Reaching) -> None:
-    assert "https://web.example" in policy_of(await reach(app))["form-action"]
+LEADING_AWAY = [
+    login,
+    wrong_password,
+    select_account,
+    consent,
+    form_post,
+    logout_for_a_client,
+    device,
+]
 
 
-@pytest.mark.parametrize("reach", [error, logged_out])
+@pytest.mark.rfc("6749#3.1.2", "8252#7")
+@pytest.mark.parametrize("reach", LEADING_AWAY, ids=lambda reach: reach.__name__)
+async def test_form_of_a_page_may_lead_to_the_client_and_wherever_the_client_redirects(
+    app: ClientApp, reach: Reaching
+) -> None:
+    assert "form-action" not in policy_of(await reach(app))
+
+
+@pytest.mark.parametrize("reach", [error, logged_out, account], ids=lambda reach: reach.__name__)
 async def test_page_without_a_client_leads_to_no_other_site(
     app: ClientApp, reach: Reaching
 ) -> None:
