@@ -179,7 +179,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             registry=registry,
             session=session,
             user_claims=visitor.user_claims,
-            answers=answers,
+            answers=answers.of(session),
             consented_scope=scope,
             consented_claims=claims.union(claims_of_scope(registry, scope)),
             acr=request.acr.met_by(session, registry) if session else None,

@@ -91,7 +91,9 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 unverified_client_host=waiting.reply_to.unverified_client_host,
             )
         answers = msgspec.structs.replace(
-            waiting.parked.answers, consented_scope=allowed.scope, consented_claims=allowed.claims
+            waiting.parked.answers.of(session),
+            consented_scope=allowed.scope,
+            consented_claims=allowed.claims,
         )
         # Of several posts of one form only the first comes back from here, and is an event.
         response = await self.sign_in.advance(visit, waiting, answers)

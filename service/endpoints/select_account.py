@@ -39,5 +39,6 @@ class SelectAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             case _ if visit.form_session is None:
                 return await self.sign_in.advance(visit, waiting)
             case _:
-                answers = replace(waiting.parked.answers, account_selected=True)
+                answers = waiting.parked.answers.of(visit.form_session)
+                answers = replace(answers, account_selected=True)
                 return await self.sign_in.advance(visit, waiting, answers)

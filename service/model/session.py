@@ -59,13 +59,31 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of the person since the request was parked."""
+    """The answers of the person since the request was parked; they count in the session that gave them alone."""
 
-    authenticated: bool = False
+    session_id: str = ""
+    subject: str = ""
+    authenticated_at: int | None = None
+    """The `auth_time` of the sign-in for this request; None before it."""
     account_selected: bool = False
     consented_scope: frozenset[str] | None = None
     consented_claims: frozenset[str] = frozenset()
     """Beyond those that the scope stands for."""
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether the person has signed in for this request."""
+        return self.authenticated_at is not None
+
+    def of(self, session: Session | None) -> Answers:
+        """Return the answers of this session: none where another session or user gave them, or an earlier sign-in is back."""
+        if session is None:
+            return Answers()
+        who = (session.id, session.subject)
+        is_of_session = (self.session_id, self.subject) == who
+        if is_of_session and (self.authenticated_at or 0) <= session.auth_time:
+            return self
+        return Answers(session_id=session.id, subject=session.subject)
 
 
 class SealedRequest(msgspec.Struct, frozen=True, kw_only=True):

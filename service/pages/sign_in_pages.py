@@ -54,7 +54,8 @@ class WaitingRequest(msgspec.Struct, frozen=True, kw_only=True):
     def client_shown_to(self, visitor: Visitor) -> Client:
         """Return the client; a link alone shows a signed-in user only the host of one that anybody registered (RFC 7591 §5)."""
         client, host = self.request.client, self.reply_to.unverified_client_host
-        by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
+        session, answers = visitor.session, self.parked.answers
+        by_link_alone = session is not None and not answers.of(session).authenticated
         return client.under_host(host) if host and by_link_alone else client
 
 
@@ -185,9 +186,10 @@ class SignInPages(msgspec.Struct, frozen=True, kw_only=True):
     async def _go_on_signed_in(
         self, visit: Visit, waiting: WaitingRequest | None, notice: Notice | None
     ) -> web.Response:
-        if waiting is not None:
-            # An earlier consent may have been another user's.
-            answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
+        session = visit.visitor.session
+        if waiting is not None and session is not None:
+            # Earlier answers may have been another user's.
+            answers = replace(Answers().of(session), authenticated_at=session.auth_time)
             parked = await self.flow.parking.answer(waiting.parked, answers)
             waiting = replace(waiting, parked=parked)
         if notice is not None:

@@ -96,7 +96,7 @@ class Stores:
 
     def _name_sign_ins(self, prefix: str) -> None:
         # Under the digest of an opaque id, for 15 minutes:
-        self.parked = Records(prefix, "pk", SealedRequest)
+        self.parked = Records(prefix, "pk", SealedRequest, 2)
         self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
         self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn, 2))
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
