@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from typing import Literal
 
 import msgspec
 from aiohttp import web
@@ -29,7 +30,7 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     memory: StoreMemory
     registry: LiveRegistry
     draining: asyncio.Event
-    unready_after: float
+    unready_after: float | Literal["never"]
 
     def routes(self) -> Iterable[web.RouteDef]:
         handlers = {
@@ -53,7 +54,7 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
             return json_answer(unready, status=503).for_aiohttp()
         ready: dict[str, object] = {"status": "ready", "registry": registry}
-        if degraded := list(self._degraded()):  # no reason to be unready: all replicas share it
+        if degraded := list(self._degraded()):
             ready["degraded"] = degraded
         return json_answer(ready).for_aiohttp()
 
@@ -62,7 +63,12 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return web.Response(body=self.render_metrics(), headers=headers)
 
     def _degraded(self) -> Iterator[str]:
+        """Yield what is wrong at all replicas alike, which is no reason to be unready."""
         memory = self.memory
+        if memory.kv.seconds_away:
+            yield self._describe_absence()
+        if refusals := memory.kv.recent_refusals:
+            yield f"store: has refused within the last minute ({', '.join(refusals)})"
         if memory.is_nearly_full:
             yield f"store: {memory.used} of {memory.limit} bytes are used"
         if memory.evicting_policy is not None:
@@ -73,6 +79,9 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             yield "draining: the process is about to stop"
         if self.ring.missing:
             yield f"keys: none to sign with {', '.join(self.ring.missing)}"
-        away = self.memory.kv.seconds_away
-        if away >= self.unready_after:  # later, because all replicas share it and serve the JWKS
-            yield f"store: has not answered for {away:.0f} s"
+        after = self.unready_after
+        if after != "never" and self.memory.kv.seconds_away >= after:
+            yield self._describe_absence()
+
+    def _describe_absence(self) -> str:
+        return f"store: has not answered for {self.memory.kv.seconds_away:.0f} s"

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
         Field,
         GetCoreSchemaHandler,
         JsonValue,
+        PlainValidator,
     )
     from pydantic_core import CoreSchema
 
     from service.model.value_types import *  # noqa: F403 - whatever is there
 
-    __all__ = ["AfterValidator", "BeforeValidator", "Field", "JsonValue"]
+    __all__ = ["AfterValidator", "BeforeValidator", "Field", "JsonValue", "PlainValidator"]
 else:
 
     def __getattr__(name: str) -> object:

@@ -25,8 +25,8 @@ log = structlog.stdlib.get_logger(__name__)
 LONGEST_CAUSE = 200
 """Characters of an error of Redis that the log has."""
 
-SECONDS_BETWEEN_REFUSALS = 60
-"""For how long Redis must not have refused for a reason until the reason is logged again."""
+SECONDS_OF_A_REFUSAL = 60
+"""For how long a reason for which Redis has refused is shown, and not logged again."""
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -68,6 +68,12 @@ class KeyValue:
     def seconds_away(self) -> float:
         """The time since Redis could not be reached; 0 while it can."""
         return 0.0 if self._away_since is None else monotonic() - self._away_since
+
+    @property
+    def recent_refusals(self) -> list[str]:
+        """The first words of the errors that Redis has answered with lately, such as READONLY."""
+        since = monotonic() - SECONDS_OF_A_REFUSAL
+        return sorted(word for word, at in self._refused_at.items() if at > since)
 
     @property
     def circuit_open(self) -> bool:
@@ -213,7 +219,7 @@ class KeyValue:
     def _log_refusal(self, error: str) -> None:
         """Log an error of Redis when its first word, such as READONLY, is a new one."""
         word, now = error.partition(" ")[0], monotonic()
-        if now - self._refused_at.get(word, -inf) > SECONDS_BETWEEN_REFUSALS:
+        if now - self._refused_at.get(word, -inf) > SECONDS_OF_A_REFUSAL:
             # An unknown command is quoted with its arguments, among which are values.
             log.warning("redis refuses", cause=error.partition(", with args")[0][:LONGEST_CAUSE])
         self._refused_at[word] = now

@@ -11,7 +11,6 @@ from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
 
-UNREADY_AFTER = 1
 STORE_TIMEOUT = "1s"
 REUSE_INTERVAL = "5m"
 """Longer than any scenario: a lenient client's repetition is never refused."""
@@ -37,12 +36,7 @@ def configuration(
         "users": users or whole["users"],
         "token_exchange": [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}],
         "clients": [*whole["clients"], lenient],
-        "store": {
-            "url": store_url,
-            "timeout": STORE_TIMEOUT,
-            "unready_after": UNREADY_AFTER,
-            **store,
-        },
+        "store": {"url": store_url, "timeout": STORE_TIMEOUT, **store},
         "server": {"shutdown_grace": "4s"},
         "signing": whole["signing"] | {"encryption_key": ENCRYPTION_KEY},
     }

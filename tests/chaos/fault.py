@@ -13,7 +13,7 @@ from tests.chaos.ledger import NEVER
 LAG = 0.5
 """Seconds around the fault: a replica of the store may be behind its master, and an answer on its way."""
 BARELY = 1.0
-"""Seconds of an outage above `unready_after` that are too few for a promise about readiness."""
+"""Seconds of an outage that are too few for a promise about readiness."""
 
 
 @dataclass(kw_only=True)
@@ -35,7 +35,6 @@ class Fault:
     revocations."""
     patience: float = 5
     """Seconds after its end in which all has to be well again."""
-    unready_after: float = 1
     began: float = NEVER
     mended: float = NEVER
     well: float = NEVER
@@ -59,9 +58,9 @@ class Fault:
         self.began = self.mended = monotonic()
 
     @property
-    def turns_red(self) -> bool:
-        """Whether every replica has to be unready for a while."""
-        return self.store_is_away and self.mended - self.began > self.unready_after + BARELY
+    def is_noticed(self) -> bool:
+        """Whether every replica has to say for a while that the store is away."""
+        return self.store_is_away and self.mended - self.began > BARELY
 
     def excuses(self, kind: Kind, *, began: float, ended: float) -> bool:
         """Whether a failure of that kind, of a request between these times, is explained."""

@@ -145,6 +145,8 @@ class Look:
     """The keys that it published."""
     registry: str | None = None
     """The generation of its registry."""
+    degraded: tuple[str, ...] = ()
+    """What it said to be wrong although it is ready."""
 
 
 @dataclass

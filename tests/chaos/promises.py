@@ -19,6 +19,8 @@ SPENDING = frozenset({"check", "poll", "redeem", "refresh", "replay"})
 """Works that may be refused for a reason that the ledger knows."""
 EXCHANGE = "exchange"
 """The work that is refused only where its source may have been lost."""
+NO_ANSWER = "store: has not answered"
+"""What readiness says of a store that is away."""
 EXAMPLES = 5
 """How many breaches of one kind are told."""
 
@@ -94,17 +96,14 @@ def keys_are_always_published(ledger: Ledger, _: Fault) -> Iterator[str]:
 
 
 def readiness_tells(ledger: Ledger, fault: Fault) -> Iterator[str]:
-    """Readiness is red once the store has been away for `unready_after`, not before, and green in the end."""
+    """A replica stays ready while the store is away, says so, and is ready in the end."""
     for replica, looks in _by_replica(ledger.looks).items():
-        red = [
-            look.ended for look in looks if any(r.startswith("store") for r in look.reasons or ())
-        ]
-        if red and red[0] < fault.began + fault.unready_after:
-            yield f"{replica} was unready before the store had been away for unready_after"
-        if fault.turns_red and not red:
-            yield f"{replica} stayed ready while the store was away"
-        if looks[-1].reasons != ():
-            yield f"{replica} was not ready in the end: {looks[-1].reasons}"
+        if any(reason.startswith("store") for look in looks for reason in look.reasons or ()):
+            yield f"{replica} was unready because the store was away"
+        if fault.is_noticed and not any(map(_tells_of_the_store, looks)):
+            yield f"{replica} did not tell that the store was away"
+        if looks[-1].reasons != () or _tells_of_the_store(looks[-1]):
+            yield f"{replica} was not well in the end: {looks[-1].reasons or looks[-1].degraded}"
 
 
 def the_scenario_saw_what_it_expects(_: Ledger, fault: Fault) -> Iterator[str]:
@@ -166,6 +165,10 @@ def is_failure(answer: Answer) -> bool:
     """A complaint of a caller; the second of two that used the same code has no reason for one."""
     explained = answer.kind is Kind.REFUSED and answer.work in SPENDING
     return not answer.good and not explained
+
+
+def _tells_of_the_store(look: Look) -> bool:
+    return any(each.startswith(NO_ANSWER) for each in look.degraded)
 
 
 def _spent_twice(one: OneTime, fault: Fault) -> bool:

@@ -77,8 +77,8 @@ class Scenario:
 
 GONE = frozenset({Kind.BALANCER, Kind.CONNECTION})
 """What a caller sees of a process that died with its request."""
-AWAY = frozenset({Kind.UNAVAILABLE, Kind.BALANCER})
-"""The service says so itself, and the balancer once no replica is ready."""
+AWAY = frozenset({Kind.UNAVAILABLE})
+"""The service says so itself: the balancer goes on asking, because the replicas stay ready."""
 
 SCENARIOS: Sequence[Scenario] = (
     Scenario(run=replica_killed, excuses={"honest": GONE}),
@@ -89,10 +89,7 @@ SCENARIOS: Sequence[Scenario] = (
     Scenario(run=redis_restarted, excuses={"honest": AWAY, "store_is_away": True}),
     Scenario(
         run=redis_full,
-        excuses={
-            "honest": frozenset({Kind.UNAVAILABLE}),
-            "spared": frozenset({"check", "introspect"}),
-        },
+        excuses={"honest": AWAY, "spared": frozenset({"check", "introspect"})},
     ),
     Scenario(run=redis_slow, open_store=distant_redis),
     *(
@@ -101,7 +98,7 @@ SCENARIOS: Sequence[Scenario] = (
             open_store=opened,
             users_of=lambda opened: opened.users,
             excuses={
-                "honest": frozenset({Kind.UNAVAILABLE}),
+                "honest": AWAY,
                 "spared": frozenset({"client_credentials", "revoke"}),
             },
             only_in_full=fault is directory_killed,

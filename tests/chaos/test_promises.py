@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -166,14 +167,19 @@ def test_a_replica_that_shows_no_keys_is_found() -> None:
 
 
 READINESS: dict[str, Callable[[], list[Look]]] = {
-    "red too early": lambda: [red(10.5), READY],
-    "never red": lambda: [READY],
-    "red in the end": lambda: [red(12), red(20)],
+    "not ready": lambda: [red(12, "store: has not answered"), degraded(13), READY],
+    "silent": lambda: [READY],
+    "not ready in the end": lambda: [degraded(12), red(20, "keys: none")],
+    "degraded in the end": lambda: [degraded(12), degraded(20)],
 }
 
 
-def red(at: float) -> Look:
-    return Look("r1", at, at, ("store: has not answered",), frozenset({"key-1"}))
+def red(at: float, reason: str) -> Look:
+    return Look("r1", at, at, (reason,), frozenset({"key-1"}))
+
+
+def degraded(at: float) -> Look:
+    return replace(READY, began=at, ended=at, degraded=("store: has not answered for 2 s",))
 
 
 @pytest.mark.parametrize("looks", READINESS.values(), ids=READINESS.keys())
@@ -181,8 +187,8 @@ def test_a_readiness_that_misleads_is_found(looks: Callable[[], list[Look]]) -> 
     assert broken(Ledger(looks=looks()), **AWAY, store_is_away=True) == ["readiness tells"]
 
 
-def test_a_readiness_that_is_red_in_time_and_green_again_is_right() -> None:
-    assert broken(Ledger(looks=[red(12), READY]), **AWAY, store_is_away=True) == []
+def test_a_replica_that_is_degraded_while_the_store_is_away_is_right() -> None:
+    assert broken(Ledger(looks=[degraded(12), READY]), **AWAY, store_is_away=True) == []
 
 
 def test_what_a_scenario_misses_is_told() -> None:

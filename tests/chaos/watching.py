@@ -69,8 +69,8 @@ async def _look(site: Site, http: ClientSession, name: str) -> None:
     if said is not None and (kids := await _kids(http, url)) is None:
         said = await _json(http, f"{url}/health/ready")  # has it ended meanwhile?
     reasons = None if said is None else tuple(said.get("reasons", ()))
-    registry = None if said is None else said.get("registry")
-    look = Look(name, began, monotonic(), reasons, kids or frozenset(), registry)
+    registry, degraded = (said or {}).get("registry"), (said or {}).get("degraded", ())
+    look = Look(name, began, monotonic(), reasons, kids or frozenset(), registry, tuple(degraded))
     site.ledger.looks.append(look)
 
 

@@ -27,6 +27,20 @@ def test_another_duration_is_a_problem(problems: Callable[..., Any], written: An
     assert found.message.startswith("expected whole seconds or a duration")
 
 
+@pytest.mark.parametrize(("written", "meant"), [("never", "never"), ("90", 90), ("15m", 900)])
+def test_a_duration_may_be_never(read: Callable[..., Any], written: str, meant: object) -> None:
+    assert read(f"store: {{unready_after: {written}}}").store.unready_after == meant
+
+
+@pytest.mark.parametrize("written", ["Never", "-1", "null", "1w"])
+def test_what_is_neither_a_duration_nor_never_is_one_problem(
+    problems: Callable[..., Any], written: str
+) -> None:
+    found = problems(f"store: {{unready_after: {written}}}")
+    assert found.keys() == {"store.unready_after"}
+    assert found["store.unready_after"].message.startswith("expected never, whole seconds, or")
+
+
 def test_a_time_out_may_be_milliseconds(read: Callable[..., Any]) -> None:
     assert read("store: {timeout: 250ms}").store.timeout == 0.25
 

@@ -62,8 +62,14 @@ def kind(redis: TcpRedis) -> str:
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
-    config["store"] = {"url": kind, "timeout": f"{SECONDS}s", "unready_after": "4s"}
+def settings() -> dict[str, str]:
+    """What `store` in the configuration says besides."""
+    return {}
+
+
+@pytest.fixture
+def config(config: dict[str, Any], kind: str, settings: dict[str, str]) -> dict[str, Any]:
+    config["store"] = {"url": kind, "timeout": f"{SECONDS}s", **settings}
     return config
 
 
@@ -120,6 +126,7 @@ async def test_commands_that_redis_refuses_are_a_503_and_others_succeed(
     else:
         assert is_unavailable(await service.introspect(reference))
     await assert_documents_are_answered(service)
+    assert any("refused" in each for each in await degradations(service))
     tell(redis, trouble.ends)
     await soon(lambda: _works(service))
     assert (await app.redeem(code)).status == 200
@@ -260,7 +267,28 @@ async def _readable(kv: KeyValue) -> bool:
         return False
 
 
-async def test_readiness_fails_when_the_trouble_has_lasted(
+async def test_service_stays_ready_and_is_degraded_while_redis_is_away(
+    service: RunningService, redis: TcpRedis
+) -> None:
+    redis.freeze()
+    assert is_unavailable(await service.user_token("opaque"))
+    (degraded,) = await degradations(service)
+    assert degraded.startswith("store: has not answered for")
+    redis.thaw()
+    await soon(lambda: _works(service))
+    assert await degradations(service) == []
+
+
+async def degradations(service: RunningService) -> list[str]:
+    """Return what a service that is ready says to be wrong."""
+    ready = await service.get("/health/ready")
+    assert (ready.status, ready["status"]) == (200, "ready")
+    found: list[str] = ready.json.get("degraded", [])
+    return found
+
+
+@pytest.mark.parametrize("settings", [{"unready_after": "4s"}], ids=["unready_after"])
+async def test_readiness_fails_when_the_trouble_has_lasted_as_long_as_configured(
     service: RunningService, redis: TcpRedis
 ) -> None:
     redis.freeze()

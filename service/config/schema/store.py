@@ -84,6 +84,15 @@ def _allowed_options(url: SplitResult) -> list[str]:
     ]
 
 
+def _duration_or_never(value: object) -> object:
+    if value == "never":
+        return value
+    try:
+        return types.adapter_of(types.Duration).validate_python(value)
+    except ValueError:
+        raise types.expected("never, whole seconds, or a duration such as 90s or 15m") from None
+
+
 @types.section
 class Store(types.Section):
     """The Redis that keeps sessions, tokens and keys."""
@@ -97,8 +106,16 @@ class Store(types.Section):
     """The prefix of every key in the store: letters, digits and . _ : -"""
     timeout: types.Timeout = 2
     """The longest time for one command; all store work of one request ends within twice this."""
-    unready_after: types.Duration = 15
-    """If the store cannot be reached for this long, the service reports that it is not ready. It still publishes its keys."""
+    unready_after: Annotated[
+        int | Literal["never"],
+        types.PlainValidator(_duration_or_never),
+        types.written_as(
+            {"type": "integer", "minimum": 0},
+            {"type": "string", "pattern": "^(never|[0-9]+[smhd]?)$"},
+        ),
+    ] = "never"
+    """If the store cannot be reached for this long, the service reports that it is not ready. All replicas lose the store at
+    the same time, and a load balancer without a ready one answers nothing, not even the JWKS."""
     wait_for_replicas: Annotated[int, types.Field(ge=0, le=16)] = 0
     """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
     once; if too few have it in time, the answer is 503. 0 does not wait."""
