@@ -18,6 +18,7 @@ RUN python -m venv --without-pip .venv && set -- requirements.lock ${LOCK} && \
     python -m pip --python .venv/bin/python install --no-compile --only-binary :all: --no-binary python-ldap \
     --no-build-isolation --require-hashes -r $lock || exit 1; done
 COPY pyproject.toml LICENSE ./
+COPY scripts/build_hook.py scripts/build_hook.py
 COPY service service
 COPY templates templates
 # Compiled here, because nothing can be written later; and never held against its source, which cannot change either.
@@ -34,6 +35,11 @@ RUN if [ ${LOCK} = requirements-ldap.lock ]; then apt-get -qq update && \
 WORKDIR /app
 COPY --from=build /app /app
 ENV PATH=/app/.venv/bin:/usr/local/bin:/usr/bin:/bin
+ARG COMMIT=unknown
+RUN echo ${COMMIT} > service/commit
+LABEL org.opencontainers.image.title="token-service" \
+    org.opencontainers.image.revision=${COMMIT} \
+    org.opencontainers.image.licenses="Apache-2.0"
 USER 10001:10001
 EXPOSE 8080 9090
 ENTRYPOINT ["token-service"]

@@ -12,11 +12,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import distributions
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 BASE_LOCK = "requirements.lock"
 UV_LOCK = REPOSITORY / "requirements-uv.lock"
+FORMER_NAME = "token-service"
+"""What the service was called up to 0.2; on the package index it is somebody else's."""
 
 UV_VARIABLES = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -50,7 +53,10 @@ def install_all(installer: Sequence[str], lock: str, environ: Mapping[str, str])
     """Install the locked packages by their hashes, then the service, whose edits count at once.
 
     `requirements.lock` comes first, because what builds other packages is in it: nothing is fetched that is not locked.
+    The service of a former name goes away before, because both have the same command.
     """
+    if any(found.name == FORMER_NAME for found in distributions()):
+        subprocess.run([*installer, "uninstall", "--yes", FORMER_NAME], env=environ, check=False)
     locks = [["--require-hashes", "-r", each] for each in dict.fromkeys((BASE_LOCK, lock))]
     service = ["--no-deps", "--editable", str(REPOSITORY)]
     return all(

@@ -17,6 +17,7 @@ from service.config.problem import Finding, encrypted_key, warning
 from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import SigningKey
+from service.distribution import how_to_install
 
 
 def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
@@ -206,7 +207,7 @@ def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
             needs = "needs the package bcrypt, which is not installed"
             message = f"{needs}: this user cannot {cannot}{others}"
             location = ("users", "list", unusable[0], name)
-            yield warning(location, message, "pip install 'token-service[bcrypt]'")
+            yield warning(location, message, how_to_install("bcrypt"))
 
 
 def _find_certificate_problem(file: Path) -> str | None:

@@ -9,6 +9,7 @@ from importlib import import_module
 import click
 
 from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
+from service.distribution import VERSION, find_commit
 
 COMMANDS = {  # To add one: a function of its name in a file of this folder, and a line here.
     "serve": ("serve", "Run the service."),
@@ -70,7 +71,20 @@ class Commands(click.Group):
         return command
 
 
-program = click.version_option(package_name="token-service", message="token-service %(version)s")(
+def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"token-service {VERSION} (commit {find_commit()})")
+        context.exit()
+
+
+program = click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and the commit, and exit.",
+)(
     Commands(
         help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done; 1 the input is wrong; 2 the "
         "command line is wrong; 3 the store cannot be reached.\n\n\b\nExample:\n  python -m service check config.yaml",

@@ -6,7 +6,7 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from service.clock import clock
+from service.distribution import VERSION, find_commit
 
 NAMESPACE = "token_service"
 
@@ -162,12 +163,12 @@ class ProcessMetrics(Collector):
 
     has_workers: bool
     """Whether this process is one of several workers, and its parent their supervisor."""
+    commit: str = field(default_factory=find_commit)
+    """Read at the start: a checkout may move on while the service runs."""
 
     def collect(self) -> Iterator[Metric]:
-        from importlib.metadata import version  # noqa: PLC0415 - 1 MiB that only a scrape needs
-
-        build = {(version("token-service"), platform.python_version()): 1}
-        yield _gauge("build_info", "The build that runs.", build, "version", "python")
+        build = {(VERSION, self.commit, platform.python_version()): 1}
+        yield _gauge("build_info", "The build that runs.", build, "version", "commit", "python")
         if self.has_workers:
             yield from _combine(os.getppid())
         else:

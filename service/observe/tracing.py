@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from service.distribution import how_to_install
+
 if TYPE_CHECKING:
     from service.observe.spans import Spans
 
@@ -41,8 +43,8 @@ def open_tracing(environ: Mapping[str, str], *, issuer: str) -> Spans | None:
         return Spans(exporters, environ, issuer=issuer)
     except ImportError as error:
         raise CannotTrace(
-            "the environment (OTEL_*) asks for traces; install what they need with "
-            "pip install 'token-service[tracing]', or set OTEL_SDK_DISABLED=true"
+            "the environment (OTEL_*) asks for traces, and what they need is not installed: "
+            f"{how_to_install('tracing')}, or set OTEL_SDK_DISABLED=true"
         ) from error
     except (ValueError, RuntimeError) as error:
         raise CannotTrace(f"a variable of the environment (OTEL_*) is wrong: {error}") from error

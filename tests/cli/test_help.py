@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from service.cli.program import COMMANDS, program
+from service.distribution import VERSION, find_commit
 
 
 def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
@@ -73,9 +73,9 @@ def test_the_commands_are_those_of_the_contract() -> None:
     }
 
 
-def test_the_version_is_that_of_the_package() -> None:
+def test_the_version_is_shown_with_the_commit() -> None:
     result = CliRunner().invoke(program, ["--version"])
-    assert result.stdout == f"token-service {version('token-service')}\n"
+    assert result.stdout == f"token-service {VERSION} (commit {find_commit()})\n"
 
 
 @pytest.mark.parametrize(

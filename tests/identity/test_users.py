@@ -103,4 +103,4 @@ def test_a_source_whose_package_is_missing_says_what_to_install(
     monkeypatch.setattr(sources, "SOURCES", {"needy": "needy_source"})
     with pytest.raises(CannotServe, match="needy needs the package no_such_driver") as refusal:
         open_users(registry, "needy")
-    assert "pip install 'token-service[needy]'; in a clone: " in str(refusal.value.finding.hint)
+    assert "scripts/install.py requirements-all.lock" in str(refusal.value.finding.hint)

@@ -14,6 +14,7 @@ from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from zipfile import ZipFile
 
 import pytest
 
@@ -110,6 +111,17 @@ def test_uv_leaves_an_environment_alone_that_is_active_in_the_shell(
     machine.install(PATH=path, VIRTUAL_ENV=str(active))
     assert machine.list_modules() == {"locked", "repository"}
     assert not list(active.glob("lib/python3*/site-packages/*.py"))
+
+
+@pytest.mark.parametrize("uv", [str(Path(sys.executable).with_name("uv")), shutil.which("false")])
+def test_the_service_of_the_former_name_goes_away(machine: Machine, uv: str) -> None:
+    machine.write_pip_configuration()
+    (packages,) = machine.folder.glob(".venv/lib/python3*/site-packages")
+    with ZipFile(make_wheel(machine.folder, "token-service")) as wheel:
+        wheel.extractall(packages)
+    assert "token_service" in machine.list_modules()
+    machine.install(PATH=path_with(machine.folder, uv))
+    assert machine.list_modules() == {"locked", "repository"}
 
 
 def test_pip_installs_where_uv_fails(machine: Machine) -> None:

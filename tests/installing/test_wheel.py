@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from scripts.install import find_pip, uv_environment
+from service.distribution import find_commit
 from tests.driving.ports import lasting_ports
 from tests.driving.program import Program
 
@@ -85,5 +86,10 @@ def test_the_installed_service_has_its_pages_styles_and_languages(url: str) -> N
 def test_the_wheel_says_that_it_is_typed_and_holds_no_tests(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
+        commit = archive.read("service/commit").decode()
+    assert commit.strip() == find_commit()
     assert "service/py.typed" in names
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"service", "token_service"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {
+        "service",
+        "aiohttp_token_service",
+    }

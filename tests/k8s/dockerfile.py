@@ -96,6 +96,7 @@ class Image:
                 ignored = shutil.ignore_patterns("__pycache__")
                 shutil.copytree(path, self.path(target), ignore=ignored)
             else:
+                self.path(target).parent.mkdir(exist_ok=True)
                 shutil.copy2(path, self.path(target))
 
     def _run(self, rest: str) -> None:
@@ -112,6 +113,9 @@ class Image:
 
     def _user(self, rest: str) -> None:
         self.user = rest
+
+    def _label(self, rest: str) -> None:
+        """Says something to readers only."""
 
     def _expose(self, rest: str) -> None:
         """Says something to readers only."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from service.distribution import find_commit
 from tests.driving.ports import lasting_ports
 from tests.driving.program import Program
 from tests.k8s import read_only
@@ -82,8 +83,9 @@ def test_the_first_engine_that_works_builds_the_image(
     engines(tmp_path, working)
     built = make_image(tmp_path, BASE="python@sha256:0")
     assert built.returncode == 0
+    head = find_commit()
     assert built.stdout == (
-        f"{engine} build --tag token-service:{version()} --build-arg BASE=python@sha256:0 .\n"
+        f"{engine} build --tag token-service:{version()} --build-arg COMMIT={head} --build-arg BASE=python@sha256:0 .\n"
     )
 
 

@@ -13,6 +13,7 @@ from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.config.problem import ConfigError
 from service.config.schema.users import SOURCES, Users
+from service.distribution import how_to_install
 from service.identity.sources import find_problems
 from service.start_rules import START_RULES
 
@@ -94,5 +95,4 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ldap", None)
     (finding,) = find_problems(Users(source="ldap"))
     assert finding.location == ("users", "source")
-    clone = ".venv/bin/python scripts/install.py requirements-ldap.lock"
-    assert finding.hint == f"pip install 'token-service[ldap]'; in a clone: {clone}"
+    assert finding.hint == how_to_install("ldap")

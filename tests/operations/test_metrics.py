@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import platform
 import re
-from importlib.metadata import version
 from unittest.mock import patch
 
 import pytest
 
 from service.clock import clock
+from service.distribution import VERSION, find_commit
 from service.model.api_events import TokenIntrospected
 from service.model.events import (
     CodeReplayed,
@@ -145,8 +145,9 @@ async def test_the_process_is_shown(service: RunningService) -> None:
 
 
 async def test_the_build_is_shown(service: RunningService) -> None:
-    build = re.findall(r'build_info\{python="(\S+)",version="(\S+)"\} 1.0', await _shown(service))
-    assert build == [(platform.python_version(), version("token-service"))]
+    build = r'build_info\{commit="(\w+)",python="(\S+)",version="(\S+)"\} 1.0'
+    shown = re.findall(build, await _shown(service))
+    assert shown == [(find_commit(), platform.python_version(), VERSION)]
 
 
 async def test_replays_are_counted(service: RunningService) -> None:

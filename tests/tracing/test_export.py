@@ -202,5 +202,5 @@ def test_spans_are_exported_by_the_protocol_of_traces(environ: dict[str, str]) -
 
 def test_a_missing_extra_is_named_at_the_start(serve: Serve, without_the_extra: str) -> None:
     program = serve(OTEL_TRACES_EXPORTER="otlp", PYTHONPATH=without_the_extra)
-    program.wait_for("pip install 'token-service[tracing]'")
+    program.wait_for("scripts/install.py requirements-tracing.lock")
     assert program.ended() == 1

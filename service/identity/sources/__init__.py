@@ -11,6 +11,7 @@ import msgspec
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.config.schema.users import SOURCES, Users
+from service.distribution import how_to_install
 from service.identity.users import Directory, FileUsers
 from service.keys.sealing import Seal
 from service.model.events import Emit
@@ -81,9 +82,7 @@ def find_problems(settings: Users) -> Iterator[Finding]:
 def missing_extra(name: str, error: ModuleNotFoundError) -> Finding:
     """Return the finding that a source needs a package that is not installed."""
     message = f"{name} needs the package {error.name}, which is not installed"
-    lock = f"requirements-{'ldap' if name == 'ldap' else 'all'}.lock"
-    hint = f"pip install 'token-service[{name}]'; in a clone: .venv/bin/python scripts/install.py {lock}"
-    return Finding(_SOURCE, message, hint)
+    return Finding(_SOURCE, message, how_to_install(name))
 
 
 def _import(name: str) -> SourceModule:
