@@ -10,7 +10,7 @@ from pathlib import Path
 from service.config.rules.mcp import MCP
 from service.config.rules.profile_rule import Rule
 from service.config.rules.profiles import RULES
-from service.model.profiles import MESSAGE_SIGNING, OAUTH21, SECURITY
+from service.model.profiles import FAPI_CIBA, MESSAGE_SIGNING, OAUTH21, SECURITY
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -19,6 +19,7 @@ _TITLES: Mapping[str, str] = {
     OAUTH21: "OAuth 2.1 (draft-ietf-oauth-v2-1)",
     SECURITY: "FAPI 2.0 Security Profile",
     MESSAGE_SIGNING: "FAPI 2.0 Message Signing, which includes the Security Profile",
+    FAPI_CIBA: "FAPI-CIBA, for clients whose users confirm requests elsewhere",
     MCP: "what clients of the Model Context Protocol need, with OAuth 2.1; for `check --profile` only",
 }
 _INTRODUCTION = """\
@@ -42,6 +43,9 @@ A client of FAPI 2.0 that has `tls_client_certificate_bound_access_tokens: true`
 method is the one that the client has a credential for. What the service signs for it is signed by the first of
 `signing.algorithms` that the profile allows. `profile_options: {response: plain}` is for clients of
 `fapi2_message_signing` that do without signed authorization responses.
+
+A client of `fapi_ciba` may address its assertions to the issuer, to the token endpoint or to the endpoint that they are for
+(CIBA Core §7.1); one of FAPI 2.0 that uses CIBA, to the issuer alone.
 
 This page is made by `make docs` from
 [the table of rules](../service/config/rules/profiles.py) and from the marks of the tests (`@pytest.mark.profile`).

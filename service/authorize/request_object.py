@@ -103,7 +103,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a plain request is refused; CIBA has a registration of its own (CIBA Core §4, FAPI-CIBA §5.2.2)."""
         client = arrival.client
         if arrival.endpoint is CIBA and (
-            client.follows_fapi2 or client.backchannel_authentication_request_signing_alg
+            client.follows_fapi or client.backchannel_authentication_request_signing_alg
         ):
             return True
         return self.signature_required or client.require_signed_request_object
@@ -192,7 +192,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
         if is_ciba:
             _require_claims(claims)
         jose.check_times(claims, now=clock(), clock_skew=self.clock_skew)
-        if client.signs_messages or (is_ciba and client.follows_fapi2):
+        if client.signs_messages or (is_ciba and client.follows_fapi):
             _require_fresh_signature(claims, now=clock(), clock_skew=self.clock_skew)
 
 

@@ -90,7 +90,7 @@ class CibaReader(msgspec.Struct, frozen=True, kw_only=True):
     def _read_binding_message(self, text: str | None, request: AuthorizeRequest) -> str | None:
         """Return the message; FAPI requires one unless the request says what it is for (FAPI-CIBA §5.2.2)."""
         if text is None:
-            if request.client.follows_fapi2 and not request.authorization_details:
+            if request.client.follows_fapi and not request.authorization_details:
                 raise InvalidBindingMessage("binding_message is missing")
             return None
         longest = self.settings.max_binding_message

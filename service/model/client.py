@@ -15,7 +15,7 @@ from service.model.client_entry import ClientEntry
 from service.model.conditions import is_any_met
 from service.model.handle import digest, new_selector
 from service.model.polling import CIBA, DEVICE_CODE
-from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
+from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
@@ -101,6 +101,11 @@ class Client(ClientEntry):
         return not self.require_client_secret
 
     @property
+    def follows_fapi(self) -> bool:
+        """Whether it is held to a profile of FAPI: one of FAPI 2.0, or FAPI-CIBA."""
+        return self.profile in FAPI
+
+    @property
     def follows_fapi2(self) -> bool:
         """Whether it is held to a profile of FAPI 2.0."""
         return self.profile in FAPI2
@@ -118,7 +123,7 @@ class Client(ClientEntry):
 
     def accepted_algorithms(self, algorithms: Collection[str]) -> Collection[str]:
         """Return those of the signature algorithms that its profile allows (FAPI 2.0 Security Profile §5.4.1)."""
-        return FAPI2_ALGORITHMS.intersection(algorithms) if self.follows_fapi2 else algorithms
+        return FAPI2_ALGORITHMS.intersection(algorithms) if self.follows_fapi else algorithms
 
     @property
     def permissions(self) -> Permissions:

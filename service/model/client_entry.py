@@ -75,8 +75,8 @@ class ClientEntry(types.Section):
     template: bool = False
     """true: nobody is this client; it has the settings of the clients that rules of workload_issuers make."""
     profile: ProfileName | None = None
-    """The security profile that the client is held to, by its defaults here and for every request: oauth21, fapi2_security or
-    fapi2_message_signing. Whatever is weaker is an error."""
+    """The security profile that the client is held to, by its defaults here and for every request: oauth21, fapi2_security,
+    fapi2_message_signing or fapi_ciba. Whatever is weaker is an error."""
     profile_options: ProfileOptions | None = None
     """The choices that the profile leaves."""
     client_uri: types.WebUrl | None = None

@@ -1,19 +1,21 @@
-"""The profiles that a client can be held to: OAuth 2.1, FAPI 2.0 Security and FAPI 2.0 Message Signing."""
+"""The profiles that a client can be held to: OAuth 2.1, FAPI 2.0 Security and Message Signing, and FAPI-CIBA."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, cast
 
-ProfileName = Literal["oauth21", "fapi2_security", "fapi2_message_signing"]
+ProfileName = Literal["oauth21", "fapi2_security", "fapi2_message_signing", "fapi_ciba"]
 
 OAUTH21: ProfileName = "oauth21"
 SECURITY: ProfileName = "fapi2_security"
 MESSAGE_SIGNING: ProfileName = "fapi2_message_signing"
+FAPI_CIBA: ProfileName = "fapi_ciba"
 FAPI2 = frozenset({SECURITY, MESSAGE_SIGNING})
+FAPI = FAPI2 | {FAPI_CIBA}
 
 FAPI2_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
-"""The only signature algorithms (FAPI 2.0 Security Profile §5.4.1)."""
+"""The only signature algorithms (FAPI 2.0 Security Profile §5.4.1); a client of any profile of FAPI has these."""
 
 CERTIFICATE_SUBJECTS = tuple(
     f"tls_client_auth_{kind}"
@@ -27,6 +29,10 @@ _METHODS: Mapping[str, tuple[str, ...]] = {
 }
 """The authentication methods of FAPI 2.0, and the keys of a client entry of which each needs one."""
 FAPI2_METHODS = frozenset(_METHODS)
+_PUSHED: Mapping[str, object] = {
+    "require_pushed_authorization_requests": True,
+    "refresh_token_usage": "reuse",
+}
 
 
 def with_profile_defaults(value: object) -> object:
@@ -35,11 +41,10 @@ def with_profile_defaults(value: object) -> object:
         return value
     entry = cast("dict[str, object]", value)
     profile = entry.get("profile")
-    if not isinstance(profile, str) or profile not in FAPI2:
+    if not isinstance(profile, str) or profile not in FAPI:
         return entry
     defaults: dict[str, object] = {
-        "require_pushed_authorization_requests": True,
-        "refresh_token_usage": "reuse",
+        **(_PUSHED if profile in FAPI2 else {}),
         "dpop_bound_access_tokens": not entry.get("tls_client_certificate_bound_access_tokens"),
         **_authentication(entry),
         **(_signed_messages(entry) if profile == MESSAGE_SIGNING else {}),

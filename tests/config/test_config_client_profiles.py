@@ -19,7 +19,7 @@ Read = Callable[..., Configuration]
 FAPI2 = ("fapi2_security", "fapi2_message_signing")
 
 
-def text(profile: str, keys: dict[str, Any], **file: Any) -> str:
+def text(profile: str | None, keys: dict[str, Any], **file: Any) -> str:
     """A file with one client of this profile, which has no values but necessary ones."""
     client = {
         "client_id": "web",
@@ -230,9 +230,33 @@ def test_two_credentials_leave_the_method_to_the_operator(problems: Problems) ->
     assert found["clients[web].token_endpoint_auth_method"].severity == "error"
 
 
-def test_options_of_another_profile_are_warned_of(problems: Problems) -> None:
-    found = problems(text("fapi2_security", {"profile_options": {"response": "plain"}}))
-    assert found["clients[web].profile_options"].severity == "warning"
+@pytest.mark.parametrize("profile", [None, "oauth21", "fapi2_security", "fapi_ciba"])
+def test_options_of_another_profile_are_an_error(problems: Problems, profile: str | None) -> None:
+    found = problems(text(profile, {"profile_options": {"response": "plain"}}))
+    assert found["clients[web].profile_options"].severity == "error"
+
+
+def test_fapi_ciba_sets_what_it_demands(read: Read) -> None:
+    client = read(text("fapi_ciba", {})).registry.clients["web"]
+    assert client.dpop_bound_access_tokens
+    assert client.token_endpoint_auth_method == "private_key_jwt"
+    assert client.id_token_signed_response_alg == "ES256"
+    assert not client.require_pushed_authorization_requests
+    assert client.refresh_token_usage == "one_time"
+
+
+@pytest.mark.parametrize(
+    ("keys", "key"),
+    [
+        ({"require_client_secret": False}, "require_client_secret"),
+        ({"dpop_bound_access_tokens": False}, "dpop_bound_access_tokens"),
+        ({"client_secrets": [{"sha256": "0" * 64}]}, "token_endpoint_auth_method"),
+        ({"id_token_signed_response_alg": "RS256"}, "id_token_signed_response_alg"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_fapi_ciba_takes_nothing_weaker(problems: Problems, keys: dict[str, Any], key: str) -> None:
+    assert f"clients[web].{key}" in errors(problems(text("fapi_ciba", keys)))
 
 
 def test_an_unknown_profile_is_an_error(problems: Problems) -> None:

@@ -26,7 +26,7 @@ def jwks() -> dict[str, Any]:
 
 
 def add_clients_with_profiles(config: dict[str, Any]) -> dict[str, Any]:
-    """`security` follows FAPI 2.0 Security, `signing` and `plain` Message Signing besides, `modern` OAuth 2.1."""
+    """`security` follows FAPI 2.0 Security, `signing` and `plain` Message Signing besides, `modern` OAuth 2.1, `ciba` FAPI-CIBA."""
     client = {
         "allowed_grant_types": ["authorization_code", "refresh_token", "client_credentials"],
         "allowed_scopes": ["openid", "api2"],
@@ -45,7 +45,8 @@ def add_clients_with_profiles(config: dict[str, Any]) -> dict[str, Any]:
         "request_object_encryption_alg": "ECDH-ES",
     }
     plain = signing | {"client_id": "plain", "profile_options": {"response": "plain"}}
-    clients = [security, signing, plain, modern]
+    ciba = client | {"client_id": "ciba", "profile": "fapi_ciba"}
+    clients = [security, signing, plain, modern, ciba]
     for one in clients:
         one["redirect_uris"] = [f"https://{one['client_id']}.example/callback"]
     config["clients"] += clients

@@ -1,4 +1,4 @@
-"""A client with a profile of FAPI 2.0 asks for authentications by the rules of FAPI-CIBA (§5.2.2)."""
+"""A client with a profile of FAPI asks for authentications by the rules of FAPI-CIBA (§5.2.2)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ pytestmark = [pytest.mark.rfc("fapi-ciba#5.2.2"), pytest.mark.profile("ciba")]
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """Both clients of FAPI 2.0 may use CIBA."""
-    for name in ("security", "signing"):
+    """All three may use CIBA."""
+    for name in ("security", "signing", "ciba"):
         client_in(config, name)["allowed_grant_types"].append(CIBA)
     return config
 
 
-@pytest.fixture(params=["security", "signing"])
+@pytest.fixture(params=["security", "signing", "ciba"])
 def fapi(held: Callable[[str], HeldApp], request: pytest.FixtureRequest) -> HeldApp:
-    """An application of either profile."""
+    """An application of each profile."""
     return held(request.param)
 
 
-async def ask(app: HeldApp, alg: str = "ES256", **changes: Any) -> Answer:
-    """Ask by a signed request, with some claims changed or (None) left out."""
+async def ask(
+    app: HeldApp, alg: str = "ES256", *, assertion: dict[str, Any] | None = None, **changes: Any
+) -> Answer:
+    """Ask by a signed request, with some claims changed or (None) left out; `assertion` changes those of the client's."""
     now = int(time.time())
     usual = {
         "iss": app.client_id,
@@ -48,7 +50,7 @@ async def ask(app: HeldApp, alg: str = "ES256", **changes: Any) -> Answer:
     }
     claims = {name: value for name, value in (usual | changes).items() if value is not None}
     signed = await key_of(alg).sign(claims, typ="oauth-authz-req+jwt")
-    return await app.send("/connect/ciba", headers={}, request=signed)
+    return await app.send("/connect/ciba", headers={}, claims=assertion, request=signed)
 
 
 async def test_a_signed_request_of_this_hour_is_accepted(fapi: HeldApp) -> None:
@@ -84,3 +86,22 @@ async def test_a_request_by_a_weak_algorithm_or_for_too_long_is_refused(
 async def test_a_request_without_context_is_refused(fapi: HeldApp) -> None:
     answer = await ask(fapi, binding_message=None)
     assert answer.refusal == (400, "invalid_binding_message")
+
+
+@pytest.mark.rfc("ciba#7.1")
+@pytest.mark.parametrize(
+    "audience", ["", "/connect/token", "/connect/ciba"], ids=["issuer", "token", "ciba"]
+)
+async def test_an_assertion_may_be_for_the_issuer_or_either_endpoint(
+    held: Callable[[str], HeldApp], audience: str
+) -> None:
+    app = held("ciba")
+    claims = {"aud": app.service.issuer + audience}
+    asked = await ask(app, assertion=claims)
+    assert asked.status == 200
+    form = {"grant_type": CIBA, "auth_req_id": asked["auth_req_id"]}
+    polled = await app.send("/connect/token", claims=claims, **form)
+    wanted = (
+        (400, "authorization_pending") if audience != "/connect/ciba" else (401, "invalid_client")
+    )
+    assert polled.refusal == wanted

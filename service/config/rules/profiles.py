@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from service.config.problem import Finding, warning
+from service.config.problem import Finding
 from service.config.rules import mcp
 from service.config.rules import profile_rules as judge
 from service.config.rules.mcp import MCP
 from service.config.rules.profile_rule import Rule
 from service.config.schema.file import ConfigurationFile
-from service.model.profiles import FAPI2, MESSAGE_SIGNING, OAUTH21, SECURITY
+from service.model.profiles import FAPI, FAPI2, MESSAGE_SIGNING, OAUTH21, SECURITY
 
 _OAUTH21 = frozenset({OAUTH21, MCP})
-_ALL = _OAUTH21 | FAPI2
+_ALL = _OAUTH21 | FAPI
 _SIGNING = frozenset({MESSAGE_SIGNING})
 
 
@@ -71,14 +71,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="confidential",
         says="the client is confidential (FAPI 2.0 Security Profile §5.3.2.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.confidential_client,
         enforced=("service/client_auth/authentication.py",),
     ),
     Rule(
         name="client_authentication",
         says="the client authenticates by private_key_jwt or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.strong_authentication,
         enforced=("service/client_auth/authentication.py",),
     ),
@@ -91,7 +91,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="algorithms",
         says="the client signs assertions, proofs and request objects by PS256, ES256 or EdDSA (FAPI 2.0 Security Profile §5.4.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.algorithms_of_the_client,
         enforced=(
             "service/client_auth/client_assertion.py",
@@ -102,27 +102,27 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="algorithms_of_the_service",
         says="the service signs for the client by PS256, ES256 or EdDSA (FAPI 2.0 Security Profile §5.4.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_file=judge.algorithms_of_the_service,
         enforced=("service/config/registry.py", "service/tokens/access_token.py"),
     ),
     Rule(
         name="key_sizes",
         says="RSA keys have 2048 bits and EC keys 224 bits at least (FAPI 2.0 Security Profile §5.4.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.long_keys,
         enforced=("service/keys/jose.py",),
     ),
     Rule(
         name="no_rsa1_5",
         says="nothing is encrypted by RSA1_5 (FAPI 2.0 Security Profile §5.4.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         enforced=("service/keys/jwe.py", "service/model/value_types.py"),
     ),
     Rule(
         name="bound_tokens",
         says="access tokens are bound to a key by DPoP or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.bound_tokens,
         enforced=("service/http/key_proofs.py",),
     ),
@@ -142,14 +142,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="https_redirect_uris",
         says="redirect URIs are https, or loopback for a native app (FAPI 2.0 Security Profile §5.3.2.2)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.https_redirect_uris,
         enforced=("service/authorize/reply_to.py",),
     ),
     Rule(
         name="short_codes",
         says="codes live for 60 s at most (FAPI 2.0 Security Profile §5.3.2.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_client=judge.short_codes,
         enforced=("service/authorize/answer.py",),
     ),
@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="clock_skew",
         says="the clocks of others may differ by 10 to 60 s (FAPI 2.0 Security Profile §5.3.2.1)",
-        profiles=FAPI2,
+        profiles=FAPI,
         of_file=judge.clock_skew,
         enforced=("service/keys/jose.py",),
     ),
@@ -182,7 +182,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="ciba",
         says="CIBA requests are signed, for an hour at most, and have a `binding_message` or `authorization_details`; nothing is pushed (FAPI-CIBA §5.2.2)",
-        profiles=FAPI2,
+        profiles=FAPI,
         enforced=("service/authorize/request_object.py", "service/ciba/request.py"),
     ),
     Rule(
@@ -233,6 +233,10 @@ PROFILES = (OAUTH21, SECURITY, MESSAGE_SIGNING, MCP, "fapi2")
 
 def clients_meet_their_profiles(file: ConfigurationFile) -> Iterator[Finding]:
     """Each client that has a profile meets its rules."""
+    for at, client in enumerate(file.clients):
+        if client.profile_options is not None and client.profile != MESSAGE_SIGNING:
+            message = f"is for clients of {MESSAGE_SIGNING}"
+            yield Finding(("clients", at, "profile_options"), message, "remove it")
     named = [client.profile for client in file.clients]
     if not any(named):
         return
@@ -240,10 +244,6 @@ def clients_meet_their_profiles(file: ConfigurationFile) -> Iterator[Finding]:
         if not rule.whole_registry:
             held = [at for at, name in enumerate(named) if name in rule.profiles]
             yield from _judge(rule, file, held)
-    for at, client in enumerate(file.clients):
-        if client.profile_options is not None and client.profile != MESSAGE_SIGNING:
-            message = f"is for clients of {MESSAGE_SIGNING}"
-            yield warning(("clients", at, "profile_options"), message, "remove it")
 
 
 def stricter_rules(name: str) -> tuple[Callable[[ConfigurationFile], Iterable[Finding]], ...]:

@@ -92,15 +92,17 @@ class FapiClient:
         certificate: bytes | None = None,
     ) -> Answer:
         """A form to one of the endpoints for clients, which is authenticated unless `credentials` says how it is."""
-        authenticated = self._credentials() if credentials is None else credentials
+        authenticated = self._credentials(endpoint) if credentials is None else credentials
         shown = self._certificate(endpoint) if certificate is None else certificate
         headers = ({"DPoP": proof} if proof else {}) | (passed_on(shown) if shown else {})
         path = self.provider.path(endpoint)
         return await self.provider.service.post(path, headers=headers, **{**form, **authenticated})
 
-    def _credentials(self) -> dict[str, str]:
-        by_key = self.plan.client_auth_type == "private_key_jwt"
-        return self.assertion() if by_key else {"client_id": self.client_id}
+    def _credentials(self, endpoint: str) -> dict[str, str]:
+        if self.plan.client_auth_type != "private_key_jwt":
+            return {"client_id": self.client_id}
+        named = self.plan.endpoint_is_audience
+        return self.assertion(aud=self.provider.metadata[endpoint] if named else ISSUER)
 
     def _certificate(self, endpoint: str) -> bytes:
         """The credentials of the connection: the suite shows nothing where it need not."""

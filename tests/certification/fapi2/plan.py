@@ -21,6 +21,8 @@ class FapiPlan:
     openid: Literal["openid_connect", "plain_oauth"] = "openid_connect"
     fapi_request_method: Literal["unsigned", "signed_non_repudiation"] = "unsigned"
     fapi_response_mode: Literal["plain_response", "jarm"] = "plain_response"
+    endpoint_is_audience: bool = False
+    """Whether assertions are for the endpoint that they go to, as in FAPI-CIBA, instead of the issuer."""
     runs_on_redis: bool = False
     """Whether it runs on a real Redis, too: the store is asked the same in every run, so one is enough."""
 

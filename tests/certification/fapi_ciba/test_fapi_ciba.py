@@ -9,13 +9,13 @@ from tests.certification.fapi2.rules import ciba
 class TestPoll(ciba.Discovery, ciba.Flows, ciba.Expiry, ciba.Requests, ciba.PrivateKeyJwt):
     """Clients authenticate by private_key_jwt."""
 
-    plan = FapiPlan(client_id="ciba-poll", sender_constrain="mtls")
+    plan = FapiPlan(client_id="ciba-poll", sender_constrain="mtls", endpoint_is_audience=True)
 
 
 class TestPing(ciba.Ping):
     """The differences in ping mode."""
 
-    plan = FapiPlan(client_id="ciba-ping", sender_constrain="mtls")
+    plan = FapiPlan(client_id="ciba-ping", sender_constrain="mtls", endpoint_is_audience=True)
 
 
 class TestPollByCertificate(ciba.Mtls):
