@@ -26,6 +26,7 @@ from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
 from service.keys.jwe import looks_encrypted
 from service.model.client import Client
+from service.model.handle import digest
 from service.protocol.errors import InvalidRequest, InvalidRequestObject, OAuthError
 from service.protocol.params import Params
 
@@ -49,6 +50,13 @@ _REQUIRED_BY_CIBA = ("iss", "aud", "exp", "iat", "nbf", "jti")
 Claims = Mapping[str, object]
 
 
+class UsedOnce(msgspec.Struct, frozen=True, kw_only=True):
+    """A JWT that counts once: the hash of whose it is and its `jti`, and when it expires."""
+
+    key: str
+    expires_at: int
+
+
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """An authorization request that has just come in."""
 
@@ -59,6 +67,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     client_address: str = ""
     refusal: OAuthError | None = None
     """What is wrong with its request object."""
+    once: UsedOnce | None = None
+    """The request object of a CIBA request, which asks the user once."""
 
 
 class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,15 +99,17 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
         """
         sent = params = arrival.params
         refusal: OAuthError | None = None
+        once: UsedOnce | None = None
         try:
             claims = await self._read(arrival)
             if claims is not None:
                 params = _merge(sent, claims, alone=self._counts_alone(arrival))
                 check_types(claims)
                 self._check(claims, arrival)
+                once = _use_of(claims, arrival) if arrival.endpoint is CIBA else None
         except OAuthError as error:
             refusal = error
-        return replace(arrival, params=params, refusal=refusal)
+        return replace(arrival, params=params, refusal=refusal, once=once)
 
     def has_to_sign(self, arrival: Arrival) -> bool:
         """Return whether a plain request is refused; CIBA has a registration of its own (CIBA Core §4, FAPI-CIBA §5.2.2)."""
@@ -189,11 +201,14 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_times(self, claims: Claims, arrival: Arrival) -> None:
         client, is_ciba = arrival.client, arrival.endpoint is CIBA
+        now = clock()
         if is_ciba:
             _require_claims(claims)
-        jose.check_times(claims, now=clock(), clock_skew=self.clock_skew)
+        jose.check_times(claims, now=now, clock_skew=self.clock_skew)
+        if is_ciba and (jose.time_in(claims, "exp") or 0) > now + MAX_AGE + self.clock_skew:
+            raise JwtRefused("exp is more than an hour away")
         if client.signs_messages or (is_ciba and client.follows_fapi):
-            _require_fresh_signature(claims, now=clock(), clock_skew=self.clock_skew)
+            _require_fresh_signature(claims, now=now, clock_skew=self.clock_skew)
 
 
 def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
@@ -210,11 +225,19 @@ def _refuse_others(sent: Params) -> None:
         raise InvalidRequest(f"{others[0]} is outside of the request object")
 
 
+def _use_of(claims: Claims, arrival: Arrival) -> UsedOnce:
+    """Return what is remembered of a CIBA request, whose `jti` and `exp` are required."""
+    key = digest(f"ciba_request\n{arrival.client.client_id}\n{claims['jti']}")
+    return UsedOnce(key=key, expires_at=int(jose.time_in(claims, "exp") or 0))
+
+
 def _require_claims(claims: Claims) -> None:
     """Raise JwtRefused if a claim about the object itself is missing (CIBA Core §7.1.1)."""
     missing = [name for name in _REQUIRED_BY_CIBA if not claims.get(name)]
     if missing:
         raise JwtRefused(f"{missing[0]} is missing")
+    if not isinstance(claims["jti"], str):
+        raise JwtRefused("jti is not a string")
 
 
 def _require_fresh_signature(claims: Claims, *, now: int, clock_skew: int) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 import msgspec
 import structlog
 
+from service.authorize.request_object import UsedOnce
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
@@ -43,14 +44,12 @@ _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "exp": (int, 
 
 class LoginHintToken(NamedTuple):
     sub: str
-    key: str
-    """The hash of the client and the `jti`."""
-    expires_at: int
+    once: UsedOnce
 
 
 class HintedUser(NamedTuple):
     user: User
-    token: LoginHintToken | None
+    token: UsedOnce | None
     """The token that named the user, if one did; it counts once."""
 
 
@@ -65,30 +64,25 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find(self, params: Params, client: Client) -> HintedUser:
         """Return the active user that the only hint names; raise UnknownUserId for anybody else."""
-        sent = [name for name in HINTS if params.get(name) is not None]
-        if len(sent) != 1:
-            raise InvalidRequest(f"exactly one of {', '.join(HINTS)} has to be sent")
-        hint, token = params.require(sent[0]), None
-        match sent[0]:
+        name, token = require_one(params), None
+        hint = params.require(name)
+        match name:
             case "login_hint":
                 user = await self._find_by_name(hint)
             case "id_token_hint":
                 user = await self._find_by_id_token(hint, client)
             case _:
-                token = await self._verify_token(hint, client)
-                user = await self.users.by_subject(token.sub)
+                named = await self._verify_token(hint, client)
+                user, token = await self.users.by_subject(named.sub), named.once
         if user is None or not user.enabled:
             raise UnknownUserId("no user is the one that the hint names")
         return HintedUser(user, token)
 
-    async def use_up(self, hinted: HintedUser) -> None:
-        """Remember a login_hint_token in all replicas; raise InvalidRequest if it has been used before."""
-        token, stores = hinted.token, self.sessions.stores
-        if token is None:
-            return
-        ttl = token.expires_at - clock() + self.clock_skew
+    async def consume(self, token: UsedOnce) -> None:
+        """Remember a JWT of a request in all replicas; raise InvalidRequest if it has been used before."""
+        stores, ttl = self.sessions.stores, token.expires_at - clock() + self.clock_skew
         if not await stores.is_first_use(stores.used_assertions, token.key, ttl=ttl):
-            raise InvalidRequest("the login_hint_token has been used before")
+            raise InvalidRequest("the request object or login_hint_token has been used before")
 
     async def _find_by_name(self, hint: str) -> User | None:
         """Return the user with this user name, else this `sub`, else this verified email address."""
@@ -98,8 +92,8 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     async def _find_by_id_token(self, hint: str, client: Client) -> User | None:
         """Return the user of an ID token; a pairwise `sub` is understood as long as the session lives."""
         known = await self.id_tokens.read_hint(hint, sender=client)
-        if known is None:
-            raise InvalidRequest("id_token_hint is not an ID token of this service")
+        if known is None or not known.is_proof or known.client.client_id != client.client_id:
+            raise InvalidRequest("id_token_hint is not an ID token of this service for the client")
         if known.client.subject_type == "public":
             return await self.users.by_subject(str(known.claims["sub"]))
         session = await self.sessions.find_by_id(str(known.claims.get("sid")))
@@ -115,7 +109,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
             jose.require_claims(claims, _CLAIM_TYPES)
             expires_at = int(jose.time_in(claims, "exp") or 0)
             jose.check_times({**claims, "exp": None}, now=clock(), clock_skew=self.clock_skew)
-            self._check_audience(claims.get("aud"))
+            self._check_parties(claims, client)
         except JwtRefused as refused:
             log.info("login_hint_token refused", client_id=client.client_id, reason=str(refused))
             raise InvalidRequest("the login_hint_token cannot be verified") from refused
@@ -125,12 +119,24 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
         if left > MAX_LIFETIME + self.clock_skew:
             raise InvalidRequest("exp of the login_hint_token is too far away")
         key = digest(f"login_hint_token\n{client.client_id}\n{claims['jti']}")
-        return LoginHintToken(sub=str(claims["sub"]), key=key, expires_at=expires_at)
+        return LoginHintToken(str(claims["sub"]), UsedOnce(key=key, expires_at=expires_at))
 
-    def _check_audience(self, audience: object) -> None:
+    def _check_parties(self, claims: jose.VerifiedClaims, client: Client) -> None:
+        """Raise JwtRefused unless it is for this service, and by the client where it names its issuer."""
+        audience = claims.get("aud")
         listed = cast("list[object]", audience) if isinstance(audience, list) else [audience]
         if self.id_tokens.issuer not in listed:
             raise JwtRefused("aud is not this service")
+        if claims.get("iss") not in (None, client.client_id):
+            raise JwtRefused("iss is not the client_id")
+
+
+def require_one(params: Params) -> str:
+    """Return the name of the only hint; raise InvalidRequest for none and for several (CIBA Core §7.1)."""
+    sent = [name for name in HINTS if params.get(name) is not None]
+    if len(sent) != 1:
+        raise InvalidRequest(f"exactly one of {', '.join(HINTS)} has to be sent")
+    return sent[0]
 
 
 class UserCodes(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ import msgspec
 from service.authorize.checks import RequestReader
 from service.authorize.parameters import CIBA
 from service.authorize.request import AuthorizeRequest
-from service.ciba.hints import HintedUser, Hints, UserCodes
+from service.authorize.request_object import UsedOnce
+from service.ciba.hints import HintedUser, Hints, UserCodes, require_one
 from service.config.rules.registered_client import INVISIBLE
 from service.config.schema.server import Ciba
 from service.model.client import Client
@@ -41,6 +42,8 @@ class CibaRequest:
 
     request: AuthorizeRequest
     hinted: HintedUser
+    once: tuple[UsedOnce, ...]
+    """The JWTs that it came with, each of which counts once."""
     binding_message: str | None
     expires_in: int
     notification_token: str | None = field(repr=False)
@@ -63,6 +66,7 @@ class CibaReader(msgspec.Struct, frozen=True, kw_only=True):
         except InvalidRequestObject as error:  # CIBA knows no other error for it
             raise InvalidRequest(error.description) from error
         params = arrival.params
+        require_one(params)
         message = self._read_binding_message(params.get("binding_message"), request)
         expires_in = self._read_expiry(params.get("requested_expiry"))
         notification_token = _read_notification_token(params, client)
@@ -72,6 +76,7 @@ class CibaReader(msgspec.Struct, frozen=True, kw_only=True):
         return CibaRequest(
             request=request,
             hinted=hinted,
+            once=tuple(one for one in (arrival.once, hinted.token) if one is not None),
             binding_message=message,
             expires_in=expires_in,
             notification_token=notification_token,

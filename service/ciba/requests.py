@@ -67,7 +67,8 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
         """Store a request, and what has to be told of it later; raise TooManyRequests where too many wait for the user."""
         client, subject = asked.request.client, asked.hinted.user.sub
         await self._check_room(client, subject)
-        await self.hints.use_up(asked.hinted)
+        for token in asked.once:
+            await self.hints.consume(token)
         now = clock()
         expires_at = now + asked.expires_in
         polled = PolledRequest(

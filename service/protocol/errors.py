@@ -51,6 +51,15 @@ def _hide(run: re.Match[str]) -> str:
     return text if is_words or _UUID.fullmatch(text) else HIDDEN
 
 
+TOKEN_RESPONSE_MEMBERS = frozenset(
+    (
+        *("access_token", "token_type", "expires_in", "scope", "authorization_details"),
+        *("refresh_token", "id_token"),
+    )
+)
+"""The standard members of a token response (RFC 6749 §5.1), which no grant's own members replace or add."""
+
+
 class OAuthError(Exception):
     """An error for the caller; its description says what to change (RFC 6749 §5.2)."""
 
@@ -77,7 +86,8 @@ class OAuthError(Exception):
         """
         super().__init__(description)
         self.description = _NOT_FOR_DESCRIPTIONS.sub("?", description)
-        self.members = members or {}
+        named = members or {}
+        self.members = {n: named[n] for n in named if n not in TOKEN_RESPONSE_MEMBERS}
         self.headers = headers or {}
         self.refused = refused or RefusedValue()
         self.claimed = claimed

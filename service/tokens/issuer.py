@@ -12,7 +12,7 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
-from service.protocol.errors import InvalidGrant
+from service.protocol.errors import TOKEN_RESPONSE_MEMBERS, InvalidGrant
 from service.protocol.scope import OPENID
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
@@ -31,13 +31,6 @@ from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, is_reference, make_room, prolong
 from service.tokens.refresh_token import MintedRefreshToken, begin_family
 from service.tokens.scope import FoundTarget
-
-_STANDARD_MEMBERS = frozenset(
-    (
-        *("access_token", "token_type", "expires_in", "scope", "authorization_details"),
-        *("refresh_token", "id_token"),
-    )
-)
 
 
 class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +150,8 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         response = self._respond(request, authorization, access, refresh=refresh)
         if not members:
             return response
-        return response | {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
+        own = members.keys() - TOKEN_RESPONSE_MEMBERS
+        return response | {name: members[name] for name in members if name in own}
 
     def _begin_family(
         self,
@@ -222,7 +216,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         once = single_use is not None or grant.refresh_token is not None
         answers = await stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[-1]):
-            raise await self.revocation.end_replayed(authorization, single_use.replay)
+            raise await self.revocation.refuse_replay(authorization, single_use.replay)
         return self._respond(request, authorization, access, refresh=refresh, id_token=id_token)
 
     def _derive(self, source: DerivationSource, access: MintedToken) -> Sequence[Command]:

@@ -129,8 +129,8 @@ class SingleUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     attempt: str
     is_repeatable: bool = False
     """Whether every request wins that finds the record or a marker."""
-    replay: Replay
-    """The event if the request was not the first."""
+    replay: Replay | None
+    """The event if the request was not the first, which then ends the authorization; None: it is only refused."""
 
     def was_won(self, before: bytes | None) -> bool:
         """Return whether the answer to the swap means that this request may have the tokens."""
@@ -145,6 +145,14 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
     async def end_authorization(self, authorization_id: str) -> None:
         """Revoke an authorization with all its tokens, delegated ones included."""
         await self.stores.kv.write(self.stores.authorizations.drop(authorization_id), durable=True)
+
+    async def refuse_replay(
+        self, authorization: Authorization, replay: Replay | None
+    ) -> InvalidGrant:
+        """Return the refusal of a use that was not the first, and revoke all tokens where that is an attack."""
+        if replay is None:
+            return InvalidGrant("the code has been used")
+        return await self.end_replayed(authorization, replay)
 
     async def end_replayed(self, authorization: Authorization, replay: Replay) -> InvalidGrant:
         """Revoke all tokens, because either of two requests may be an attacker's; return the refusal (RFC 6749 §4.1.2)."""

@@ -16,7 +16,7 @@ import msgspec
 
 from service.clock import clock
 from service.model.authorization import Authorization, Spent, new_attempt
-from service.model.events import CodeReplayed, Emit
+from service.model.events import Emit
 from service.model.handle import Handle, HandleKind, digest, new_handle, new_selector
 from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.registry import LiveRegistry
@@ -164,7 +164,10 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
     async def _continue(
         self, authorization_id: str, polled: PolledRequest, request: TokenRequest
     ) -> ContinuedGrant:
-        """Return what was approved; the code's second use ends it, like that of an authorization code."""
+        """Return what was approved, once.
+
+        A second use is refused and revokes nothing: only its own client can make it, as one does that lost the answer.
+        """
         stores = self.stores
         approval, authorization = await stores.kv.read(
             stores.approvals.read(authorization_id), stores.authorizations.read(authorization_id)
@@ -172,7 +175,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         if approval is None or authorization is None:
             raise InvalidGrant("what the user approved was revoked")
         if isinstance(approval, Spent):
-            raise await self.revocation.end_replayed(authorization, CodeReplayed)
+            raise InvalidGrant("the code has been used")
         registry = self.registry.current
         permissions = registry.permissions_of(request.client)
         authorization = continue_authorization(authorization, permissions)
@@ -180,7 +183,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         single_use = SingleUse(
             swap=stores.approvals.swap(marker, authorization_id, ttl=_ttl(polled)),
             attempt=marker.attempt,
-            replay=CodeReplayed,
+            replay=None,
         )
         return continue_grant(authorization, request, registry, single_use=single_use)
 

@@ -12,6 +12,7 @@ from tests.driving.registry import client_in, password_of
 from tests.driving.service import RunningService
 from tests.request_objects.sending import jwks
 
+SHARED_SECRET = "a-secret-of-at-least-32-characters"
 TOKEN_MODE = "backchannel_token_delivery_mode"
 
 
@@ -35,6 +36,9 @@ def config(config: dict[str, Any], party: Listener) -> dict[str, Any]:
         ciba_client("signing", secrets, jwks=jwks(), **signing),
         ciba_client("coded", secrets, backchannel_user_code_parameter=True),
         ciba_client("strict", secrets, user_sso_lifetime="1m"),
+        ciba_client(
+            "hashing", [*secrets, {"value": SHARED_SECRET}], id_token_signed_response_alg="HS256"
+        ),
         ciba_client("foreign", secrets, enable_local_login=False),
     ]
     bob = next(user for user in config["users"]["list"] if user["username"] == "bob")

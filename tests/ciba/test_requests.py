@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.ciba.consumption import Device, ref_of
+from tests.ciba.consumption import Device, answer, ref_of
 from tests.clients.signing import key_of
 from tests.conftest import Clock
+from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 
@@ -153,22 +154,45 @@ class TestUserCodes:
 class TestIdTokenHint:
     """The user of an ID token that the client has (CIBA Core §7.1)."""
 
-    async def test_an_id_token_hint_names_its_user(self, till: Device, app: ClientApp) -> None:
-        hint = (await app.tokens())["id_token"]
+    @staticmethod
+    async def hint(device: Device, browser: Browser) -> str:
+        """An ID token that this client got before."""
+        auth_req_id = await device.begin()
+        await answer(browser, auth_req_id)
+        return str((await device.poll(auth_req_id))["id_token"])
+
+    async def test_an_id_token_hint_names_its_user(self, till: Device, browser: Browser) -> None:
+        hint = await self.hint(till, browser)
         assert (await till.ask(login_hint=None, id_token_hint=hint)).status == 200
 
     async def test_an_id_token_hint_may_have_expired(
-        self, till: Device, app: ClientApp, clock: Clock
+        self, till: Device, browser: Browser, clock: Clock
     ) -> None:
-        hint = (await app.tokens())["id_token"]
+        hint = await self.hint(till, browser)
         clock.forward(days=3)
         assert (await till.ask(login_hint=None, id_token_hint=hint)).status == 200
 
     async def test_an_id_token_hint_excludes_another_hint(
-        self, till: Device, app: ClientApp
+        self, till: Device, browser: Browser
     ) -> None:
-        hint = (await app.tokens())["id_token"]
-        assert (await till.ask(id_token_hint=hint)).refusal == (400, "invalid_request")
+        hint = await self.hint(till, browser)
+        several = await till.ask(id_token_hint=hint, binding_message="x" * 101)
+        assert several.refusal == (400, "invalid_request")
+
+    async def test_an_id_token_hint_of_another_client_is_refused(
+        self, till: Device, device_of: Callable[[str], Device], browser: Browser
+    ) -> None:
+        hint = await self.hint(device_of("other-till"), browser)
+        refused = await till.ask(login_hint=None, id_token_hint=hint)
+        assert refused.refusal == (400, "invalid_request")
+
+    async def test_an_id_token_hint_that_the_client_can_make_itself_is_refused(
+        self, device_of: Callable[[str], Device], browser: Browser
+    ) -> None:
+        device = device_of("hashing")
+        hint = await self.hint(device, browser)
+        refused = await device.ask(login_hint=None, id_token_hint=hint)
+        assert refused.refusal == (400, "invalid_request")
 
 
 class TestLoginHintToken:
@@ -217,6 +241,7 @@ class TestLoginHintToken:
             ({"exp": True}, "invalid_request"),
             ({"exp": 99999999999}, "invalid_request"),
             ({"jti": None}, "invalid_request"),
+            ({"iss": "web"}, "invalid_request"),
             ({"number": 1}, "invalid_request"),
         ],
         ids=str,
@@ -249,6 +274,30 @@ class TestSignedRequests:
     ) -> None:
         signed = await till.request_object()
         assert (await till.ask(scope=None, login_hint=None, request=signed)).status == 200
+
+    async def test_signed_requests_count_once(self, till: Device) -> None:
+        sent: dict[str, Any] = {"scope": None, "login_hint": None}
+        signed = await till.request_object(jti="one")
+        assert (await till.ask(**sent, request=signed)).status == 200
+        for again in (signed, await till.request_object(jti="one", binding_message="W4SCT")):
+            assert (await till.ask(**sent, request=again)).refusal == (400, "invalid_request")
+
+    async def test_signed_requests_are_not_used_up_by_a_refusal(self, till: Device) -> None:
+        sent: dict[str, Any] = {"scope": None, "login_hint": None}
+        wrong = await till.request_object(jti="two", binding_message="\u200b")
+        assert (await till.ask(**sent, request=wrong)).error == "invalid_binding_message"
+        right = await till.request_object(jti="two")
+        assert (await till.ask(**sent, request=right)).status == 200
+
+    @pytest.mark.parametrize("changes", [{"exp": 4200}, {"jti": 7}], ids=str)
+    async def test_signed_requests_expire_within_an_hour_and_have_an_id(
+        self, till: Device, changes: dict[str, Any]
+    ) -> None:
+        if "exp" in changes:
+            changes = {"exp": int(time.time()) + changes["exp"]}
+        signed = await till.request_object(**changes)
+        answer = await till.ask(scope=None, login_hint=None, request=signed)
+        assert answer.refusal == (400, "invalid_request")
 
     async def test_signed_requests_exclude_parameters_outside(
         self, device_of: Callable[[str], Device]

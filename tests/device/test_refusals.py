@@ -129,11 +129,12 @@ async def test_another_clients_poll_makes_nobody_wait_longer(
     assert (await box.poll()).error == "authorization_pending"
 
 
-async def test_a_used_code_is_refused_and_ends_what_it_granted(tv: Television) -> None:
+async def test_a_used_code_is_refused_and_revokes_nothing(tv: Television) -> None:
     await tv.decide()
     token = (await tv.poll())["access_token"]
-    assert (await tv.poll()).refusal == (400, "invalid_grant")
-    assert not await tv.service.is_active(token)
+    for _ in range(2):
+        assert (await tv.poll()).refusal == (400, "invalid_grant")
+    assert await tv.service.is_active(token)
 
 
 async def test_a_wrong_secret_leaves_an_approved_code_unspent(

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.rfc("6749#5.2")
 
 DESCRIPTION = 'Müller said "no"\r\nSet-Cookie: a=b \\ \x00'
 MEMBERS = {"error": "none", "error_code": 7, "errors": ["late"], "error_description": "nothing"}
+TOKENS = dict.fromkeys(("access_token", "token_type", "refresh_token", "id_token", "scope"), "x")
 
 
 class Refusing:
@@ -30,7 +31,7 @@ class Refusing:
         """Refuse, and the client itself where the parameter `refused` says so."""
         if request.params.get("refused") == "client":
             return InvalidClient("the client is not known to the partner")
-        return InvalidGrant(DESCRIPTION, members=MEMBERS)
+        return InvalidGrant(DESCRIPTION, members=MEMBERS | TOKENS)
 
 
 @pytest.fixture
@@ -52,6 +53,7 @@ async def test_members_of_a_refusal_are_added_to_the_standard_ones(service: Runn
     answer = await service.token("gateway", grant_type=Refusing.grant_type, scope="api2")
     assert answer.refusal == (400, "invalid_grant")
     assert (answer["error_code"], answer["errors"]) == (7, ["late"])
+    assert not TOKENS.keys() & answer.json.keys()
 
 
 async def test_a_refused_client_that_used_basic_is_challenged(service: RunningService) -> None:

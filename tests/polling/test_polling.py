@@ -126,6 +126,17 @@ async def test_of_several_decisions_the_first_one_counts(device: Device) -> None
     assert await device.poll() == first
 
 
+async def test_a_code_that_is_redeemed_again_revokes_nothing(device: Device) -> None:
+    await device.allow()
+    decision = await device.polling.find_decision(device.place)
+    assert decision is not None
+    stores = device.polling.stores
+    for expected in ("818727", "invalid_grant", "invalid_grant"):
+        assert await device.poll() == expected
+        (kept,) = await stores.kv.read(stores.authorizations.read(str(decision.authorization_id)))
+        assert kept is not None
+
+
 async def test_of_many_polls_of_an_approved_code_one_wins(device: Device) -> None:
     await device.allow()
     answers = await asyncio.gather(*[device.poll() for _ in range(100)])

@@ -11,7 +11,7 @@ import pytest
 
 from service.model.events import TransactionTokenIssued
 from tests.clients.signing import key_of
-from tests.conftest import Clock
+from tests.conftest import Clock, Start
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, claims_in, header_of
 from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
@@ -136,6 +136,7 @@ async def test_issuing_is_in_the_audit_log(service: RunningService, token: str) 
     ("form", "error"),
     [
         ({"audience": None}, "invalid_request"),
+        ({"audience": None, "resource": SHOP}, "invalid_request"),
         ({"audience": "https://other.example"}, "invalid_target"),
         ({"audience": [SHOP, "signed.example"]}, "invalid_target"),
         ({"audience": "signed.example"}, "invalid_target"),
@@ -172,6 +173,34 @@ async def test_a_source_that_is_revoked_is_refused(service: RunningService, toke
     assert (await ask(service, token)).refusal == INVALID_REQUEST
     made = (await ask(service, "nonsense")).refusal
     assert made == INVALID_REQUEST
+
+
+async def test_an_api_starts_with_tokens_for_itself_only(
+    config: dict[str, Any], start: Start
+) -> None:
+    client_in(config, "gateway")["api_resource"] = "api2"
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    assert (await ask(service, token)).refusal == INVALID_REQUEST
+
+
+@pytest.mark.parametrize("name", ["request_context", "request_details"])
+@pytest.mark.parametrize("place", ["member", "name", "within a text", "escaped", "deep"])
+async def test_a_context_that_contains_the_source_token_is_refused(
+    service: RunningService, name: str, place: str
+) -> None:
+    reference = (await service.user_token("opaque"))["access_token"]
+    escaped = f"\\u{ord(reference[0]):04x}{reference[1:]}"
+    texts = {
+        "member": json.dumps({"cart_id": reference}),
+        "name": json.dumps({reference: 1}),
+        "within a text": json.dumps({"authorization": f"Bearer {reference}"}),
+        "escaped": f'{{"a": "{escaped}"}}',
+        "deep": json.dumps({"a": [{"b": [reference]}]}),
+    }
+    refused = await ask(service, reference, **{name: texts[place]})
+    assert refused.refusal == INVALID_REQUEST
+    assert "contains" in refused["error_description"]
 
 
 class TestReplacement:

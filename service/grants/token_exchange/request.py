@@ -34,6 +34,11 @@ class ExchangeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def client_id(self) -> str:
         return self.token_request.client.client_id
 
+    @property
+    def own_resource(self) -> str | None:
+        """The API resource that the client is, if it is one."""
+        return self.token_request.client.api_resource
+
 
 def read_request(token_request: TokenRequest) -> ExchangeRequest:
     """Return the request; InvalidRequest if a parameter is missing or its token type is unknown."""

@@ -84,7 +84,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     def _find_domain(self, asked: ExchangeRequest) -> TrustDomain:
         """Return the domain if the client may ask there; a replacement is another permission."""
-        if not asked.targets:
+        if not asked.token_request.params.get("audience"):
             raise InvalidRequest("audience is missing: the name of the trust domain")
         domains = self.active_tokens.clients.registry.current.trust_domains
         domain = domains.get(asked.targets[0]) if len(asked.targets) == 1 else None
@@ -108,10 +108,17 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
                 return _read_unsigned(asked.subject.text, at_most=domain.max_context_bytes)
         except JwtRefused as refused:
             raise InvalidRequest(f"subject_token is refused: {refused}") from refused
-        token = await self.active_tokens.find(asked.subject.text)
+        return _read_access_token(await self._find_access_token(asked))
+
+    async def _find_access_token(self, asked: ExchangeRequest) -> ActiveToken:
+        """Return the token, which an API may use only if it is for that API, as in a delegation."""
+        token, own = await self.active_tokens.find(asked.subject.text), asked.own_resource
         if token is None:
             raise InvalidRequest("subject_token is not an active access token")
-        return _read_access_token(token)
+        registry = self.active_tokens.clients.registry.current
+        if own is not None and not registry.identifies_any(token.audience, (own,)):
+            raise InvalidRequest("subject_token is not for the API resource that the client is")
+        return token
 
     async def _verify_self_signed(self, asked: ExchangeRequest) -> _Origin:
         """Verify a JWT by a key of the client itself, made for this service."""
@@ -237,6 +244,8 @@ def _read_json(asked: ExchangeRequest, name: str, domain: TrustDomain) -> Mappin
     if content is None:
         message = f"{name} is not a JSON object of at most {domain.max_context_bytes} bytes"
         raise InvalidRequest(message)
+    if asked.subject.text.encode() in orjson.dumps(content):
+        raise InvalidRequest(f"{name} contains the subject_token")
     return content
 
 
