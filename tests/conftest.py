@@ -22,7 +22,7 @@ import jinja2
 import pytest
 import redis.utils
 import time_machine
-from aiohttp import ClientSession, DummyCookieJar, web
+from aiohttp import ClientSession, DummyCookieJar
 from redis import Redis
 
 from service.app import create_app
@@ -208,7 +208,7 @@ def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
 @pytest.fixture
 async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator[Start]:
     """Start services; several on one real Redis are replicas."""
-    runners: list[web.AppRunner] = []
+    runners: list[Runner] = []
     sessions: list[ClientSession] = []
     sockets: list[socket] = []
     starting.rsa_keys.start_over()
@@ -230,7 +230,7 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         runner = Runner(service.app, shutdown_timeout=1)
         runners.append(runner)
         await runner.setup()
-        await web.SockSite(runner, listening).start()
+        await runner.listen(listening, None)
         session = ClientSession(cookie_jar=DummyCookieJar())
         sessions.append(session)
         return RunningService(issuer=issuer, http=session, parts=service.parts, events=events)

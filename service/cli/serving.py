@@ -23,6 +23,7 @@ from service.config.schema.server import Server
 from service.keys.problems import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.server.accepting import BACKLOG, ServerTls
+from service.server.connections import allow_many_files
 from service.server.process import Listening, Process
 
 HTTP_PORT = 80
@@ -46,6 +47,7 @@ def run(
 ) -> None:
     """Serve until a signal stops it; raise a ClickException if that cannot begin."""
     _warn(configuration)
+    allow_many_files()
     serving = Serving(configuration=configuration, environ=environ, flags=flags, watch=watch)
     places = listen(configuration.server)
     if len(places) == 1:

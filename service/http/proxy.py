@@ -74,6 +74,11 @@ class ClientAddress:
             self._warn(_IGNORED, peer)
         return False
 
+    def is_proxy(self, peer: str) -> bool:
+        """Return whether an address is that of a trusted proxy."""
+        address = _address(peer)
+        return address is not None and self._trusts(address)
+
     def is_from_gateway(self, request: Message) -> bool:
         """Return whether a proxy has sent the request that may ask about the requests of others."""
         is_gateway = self.gateways is None or _is_in(_address(request.remote or ""), self.gateways)

@@ -97,7 +97,11 @@ def build_application(
     routes = [route for endpoint in endpoints for route in endpoint.routes()]
     direct = [route for route in routes if isinstance(route, Direct)]
     app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
-    app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)
+    app[CONNECTIONS] = Connections(
+        shared.metrics.connections,
+        files_reserved=files_reserved,
+        is_proxy=build_client_address(server).is_proxy,
+    )
     app[GATE] = Gate(
         direct=DirectRoutes(direct),
         cors=Cors(

@@ -106,6 +106,7 @@ class TlsAcceptor:
             except ConnectionError:
                 continue  # the client has gone
             except OSError as error:
+                self._connections.make_room("open_files")
                 if self._loop.time() >= next_warning:
                     log.warning("cannot accept connections", cause=str(error))
                     next_warning = self._loop.time() + SECONDS_BETWEEN_WARNINGS
@@ -137,6 +138,7 @@ class Handshake:
     ) -> None:
         """Count the connection until its task ends."""
         self.idle_since = asyncio.get_running_loop().time()
+        self.peer = _peer_of(accepted)
         self._establishing = establishing
         connections.add(self, accepted)
         connections.begin_head(self)
@@ -144,6 +146,13 @@ class Handshake:
 
     def abort(self) -> None:
         self._establishing.cancel()
+
+
+def _peer_of(accepted: socket) -> str | None:
+    with suppress(OSError):  # it has gone
+        address: str = accepted.getpeername()[0]
+        return address
+    return None
 
 
 class AcceptQueue:
@@ -174,6 +183,10 @@ class AcceptQueue:
         context = self._tls.context if self._tls else None
         taken = [loop.connect_accepted_socket(connection, each, ssl=context) for each in waiting]
         await asyncio.gather(*taken, return_exceptions=True)  # a TLS handshake that fails
+
+    def close(self) -> None:
+        """Give the queue up."""
+        self._listening.close()
 
     def _accept(self) -> Iterator[socket]:
         while True:

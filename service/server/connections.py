@@ -1,17 +1,27 @@
-"""Bounds the connections of one process: their number, unfinished request heads, and answers that nobody reads."""
+"""Bounds the connections of one process: their number, unfinished request heads, and answers that nobody reads.
+
+The files of a process are shared by all callers. Where they run out, connections that wait for their clients make room
+for new ones, so that nobody keeps others out by holding many.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import resource
 from asyncio.trsock import TransportSocket
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from math import inf
-from socket import socket
-from typing import Literal, Protocol
+from operator import itemgetter
+from socket import SO_RCVBUF, SO_SNDBUF, SOL_SOCKET, socket
+from typing import Literal, NamedTuple, Protocol, cast
 
 import structlog
 from aiohttp import web
+
+from service.store.rate_limit import network_of
 
 MAX_CONNECTIONS = 10_000
 
@@ -30,6 +40,9 @@ WRITE_SECONDS_AT_THE_END = 2
 FILES_RESERVED = 64
 """Open files that connections leave to the store, to outgoing requests and to the management port."""
 
+BUFFER_BYTES = 65536
+"""What the system is asked to hold of a connection at most, in each direction; Linux takes it twice, for its own records."""
+
 SECONDS_BETWEEN_CHECKS = 1
 SECONDS_BETWEEN_WARNINGS = 60
 
@@ -44,8 +57,13 @@ class Connection(Protocol):
     """A protocol that serves one connection."""
 
     @property
+    def peer(self) -> str | None:
+        """The address at its other end."""
+        ...
+
+    @property
     def idle_since(self) -> float | None:
-        """The time since which it waits for a request, by the loop's clock; None during one."""
+        """The time since which it waits for its client, by the loop's clock; None where the client waits for an answer."""
         ...
 
     @property
@@ -64,15 +82,33 @@ class ConnectionObserver(Protocol):
     def count_drop(self, reason: DropReason, /) -> None: ...
 
 
+class _Origin(NamedTuple):
+    """Where connections come from; those of a trusted proxy carry everybody's requests."""
+
+    is_proxy: bool
+    network: str
+
+
 class Connections:
     """The open connections of one application."""
 
-    def __init__(self, observer: ConnectionObserver, *, files_reserved: int) -> None:
+    def __init__(
+        self,
+        observer: ConnectionObserver,
+        *,
+        files_reserved: int,
+        is_proxy: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._observer = observer
         self._files_reserved = files_reserved
+        self._origin_of = lru_cache(maxsize=1000)(
+            lambda peer: _Origin(is_proxy(peer), network_of(peer))
+        )
         self._drains = False
         self._unsent_since: dict[Connection, float | None] = {}
         """Every open connection."""
+        self._room = 0
+        """How many new connections may still take the files that dropped ones are giving back."""
         self._heads: dict[Connection, float] = {}
         """When an unfinished head began, the oldest first."""
         self._dropped: Counter[str] = Counter()
@@ -80,13 +116,17 @@ class Connections:
         self._checking: asyncio.TimerHandle | None = None
 
     def add(self, connection: Connection, accepted: Socket) -> None:
-        """Count a connection; where there are too many, drop those that are idle for longest."""
+        """Count a connection; where there are too many, let others make room, or else drop it."""
         self._unsent_since[connection] = None
         self._observer.count_open()
-        if self._uses_up_files(accepted):
+        if not self._uses_up_files(accepted):
+            self._room = 0
+            if len(self._unsent_since) > MAX_CONNECTIONS:
+                self.make_room("too_many")
+        elif self._room or self.make_room("open_files"):
+            self._room -= 1
+        elif connection in self._unsent_since:
             self._drop(connection, "open_files")
-        elif len(self._unsent_since) > MAX_CONNECTIONS:
-            self._drop_idle()
         if self._checking is None:
             self._check_later()
 
@@ -118,13 +158,34 @@ class Connections:
             return False
         return accepted.fileno() >= limit - self._files_reserved
 
-    def _drop_idle(self) -> None:
-        """Drop the twentieth of all connections that is idle for longest, so that the next ones need no search."""
-        idle = [(each.idle_since, each) for each in self._unsent_since]
-        waiting = [(since, each) for since, each in idle if since is not None]
-        waiting.sort(key=lambda pair: pair[0])
-        for _, each in waiting[: max(1, MAX_CONNECTIONS // 20)]:
-            self._drop(each, "too_many")
+    def make_room(self, reason: DropReason) -> bool:
+        """Drop a twentieth of the connections, so that the next ones need no search; return whether any could be dropped."""
+        dropped = self._expendable()[: max(1, len(self._unsent_since) // 20)]
+        for each in dropped:
+            self._drop(each, reason)
+        self._room = len(dropped)
+        return bool(dropped)
+
+    def _expendable(self) -> list[Connection]:
+        """Return the connections that wait for their clients, those of the network with most connections first.
+
+        Within a network the one that has waited for longest comes first; trusted proxies come last.
+        """
+        busy: Counter[_Origin] = Counter()
+        waiting: defaultdict[_Origin, list[tuple[float, Connection]]] = defaultdict(list)
+        for each in self._unsent_since:
+            origin, since = self._origin_of(each.peer or ""), each.idle_since
+            if since is None:
+                busy[origin] += 1
+            else:
+                waiting[origin].append((since, each))
+        ranked: list[tuple[tuple[bool, int, float], Connection]] = []
+        for origin, idle in waiting.items():
+            idle.sort(key=itemgetter(0), reverse=True)
+            for held, (since, each) in enumerate(idle, start=busy[origin]):
+                ranked.append(((origin.is_proxy, -held, since), each))
+        ranked.sort(key=itemgetter(0))
+        return [each for _, each in ranked]
 
     def _drop(self, connection: Connection, reason: DropReason) -> None:
         self.remove(connection)
@@ -162,6 +223,33 @@ class Connections:
             self._next_warning = now + SECONDS_BETWEEN_WARNINGS
             log.warning("connections dropped", open=len(self._unsent_since), **self._dropped)
             self._dropped.clear()
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files to what the system allows this process, from the 1,024 of systemd for example."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(
+        ValueError, OSError
+    ):  # a system without an end to them, or a sandbox that forbids it
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def peer_address(transport: asyncio.BaseTransport) -> str | None:
+    """Return the address at the other end; None at a unix socket, and where it has gone."""
+    peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
+    return peer[0] if peer else None
+
+
+def bound_buffers(listening: socket) -> None:
+    """Bound what the system holds of each connection that is accepted here; a few MiB otherwise, for clients that do not read."""
+    for option in (SO_SNDBUF, SO_RCVBUF):
+        listening.setsockopt(SOL_SOCKET, option, BUFFER_BYTES)
+
+
+def send_answers_in_turn(transport: asyncio.BaseTransport) -> None:
+    """Have writing pause until an answer has left the process, and not only once 64 KiB wait."""
+    # Over TLS, asyncio takes 0 for "always".
+    cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=1)
 
 
 CONNECTIONS: web.AppKey[Connections] = web.AppKey("connections", Connections)

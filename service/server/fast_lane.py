@@ -19,7 +19,7 @@ import structlog
 from service.clock import clock
 from service.http.credentials import peer_certificates
 from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
-from service.server.connections import Connections
+from service.server.connections import Connections, peer_address, send_answers_in_turn
 from service.server.whole_requests import LARGEST, WholeRequestReader
 
 log = structlog.stdlib.get_logger(__name__)
@@ -139,8 +139,8 @@ class LaneConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
-        self._reader.remote = peer[0] if peer else None  # none at a unix socket
+        send_answers_in_turn(transport)
+        self._reader.remote = peer_address(transport)
         self._reader.peer_certificates = peer_certificates(transport.get_extra_info("ssl_object"))
         self._lane.connections.add(self)
         self._lane.accepted.add(self, transport.get_extra_info("socket"))
@@ -152,6 +152,10 @@ class LaneConnection(asyncio.Protocol):
         self._transport = None
         self._lane.connections.discard(self)
         self._lane.accepted.remove(self)
+
+    @property
+    def peer(self) -> str | None:
+        return self._reader.remote
 
     @property
     def idle_since(self) -> float | None:

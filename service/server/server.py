@@ -17,7 +17,14 @@ from aiohttp.web_protocol import RequestHandler
 from service.http.admission import MAX_HEAD_BYTES, readable
 from service.http.gate import GATE, REQUEST_ID, Handler, new_request_id
 from service.server.accepting import BACKLOG, AcceptQueue, ServerTls, TlsAcceptor
-from service.server.connections import CONNECTIONS, WRITE_SECONDS, Connections
+from service.server.connections import (
+    CONNECTIONS,
+    WRITE_SECONDS,
+    Connections,
+    bound_buffers,
+    peer_address,
+    send_answers_in_turn,
+)
 from service.server.fast_lane import Lane
 from service.server.whole_requests import LARGEST
 
@@ -59,6 +66,7 @@ class Runner(web.AppRunner):
             # The system ends connections whose clients read nothing, where only its own buffers are full.
             limit = WRITE_SECONDS * 1000
             listening.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_USER_TIMEOUT, limit)
+        bound_buffers(listening)
         self._queues.append(AcceptQueue(listening, tls))
         if tls is None:
             await web.SockSite(self, listening, backlog=BACKLOG).start()
@@ -82,6 +90,12 @@ class Runner(web.AppRunner):
         await asyncio.sleep(_ON_ITS_WAY)
         await self._idle.wait()
         await self._lane.wait_until_quiet()
+
+    async def cleanup(self) -> None:
+        """Close everything, queues too, if they were not served to their end."""
+        for queue in self._queues:
+            queue.close()
+        await super().cleanup()
 
     async def cut_off(self) -> None:
         """Cancel the requests that still run, and clean up."""
@@ -137,7 +151,7 @@ class _Server(web.Server):
 class _RoutedConnection(RequestHandler):
     """A connection whose requests aiohttp reads, within the limits of all connections; nothing sent is echoed."""
 
-    __slots__ = ("_accepted", "_connections", "_unfinished")
+    __slots__ = ("_accepted", "_connections", "_received_at", "_unfinished", "peer")
 
     def __init__(self, server: web.Server, connections: Connections) -> None:
         super().__init__(
@@ -152,10 +166,14 @@ class _RoutedConnection(RequestHandler):
         self._connections = connections
         self._accepted: asyncio.Transport | None = None
         self._unfinished = 0
+        self._received_at = self._loop.time()
+        self.peer: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._accepted = cast("asyncio.Transport", transport)
+        self.peer = peer_address(transport)
         super().connection_made(transport)
+        send_answers_in_turn(transport)
         self._connections.add(self, transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -165,9 +183,17 @@ class _RoutedConnection(RequestHandler):
 
     @property
     def idle_since(self) -> float | None:
-        if self._messages or self._request_in_progress:
+        if self._is_at_work():
             return None
-        return self._next_keepalive_close_time - self.keepalive_timeout
+        return max(self._received_at, self._next_keepalive_close_time - self.keepalive_timeout)
+
+    def _is_at_work(self) -> bool:
+        """Return whether a request is here as a whole, and the client reads the answers."""
+        if self.unsent_bytes:
+            return False
+        request = self._current_request
+        runs = self._request_in_progress and (request is None or request.content.is_eof())
+        return runs or bool(self._messages)
 
     @property
     def unsent_bytes(self) -> int:
@@ -180,6 +206,7 @@ class _RoutedConnection(RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Bound an unfinished head, and report a malformed body to its reader, which aiohttp lets wait."""
+        self._received_at = self._loop.time()
         super().data_received(data)
         if self._messages:
             self._unfinished = 0

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from service.model.events import RequestAnswered
 from service.server import connections
 from service.server.connections import DropReason
 from tests.driving.program import eventually
@@ -24,6 +25,9 @@ from tests.operations.conftest import Serve
 WHOLE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 PART = b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-Part: "
 LARGE = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+DISCOVERY = "/.well-known/openid-configuration"
+ASKED = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % DISCOVERY.encode()
+PIPELINED, ONE_BY_ONE = (ASKED * 6000,), (ASKED,) * 6000
 
 Open = Callable[..., Awaitable[asyncio.StreamReader]]
 
@@ -58,6 +62,23 @@ async def test_a_client_that_reads_no_answers_is_disconnected(
     monkeypatch.setattr(connections, "WRITE_SECONDS", 0.2)
     await connect(LARGE * 3000)
     await _until_dropped(service, "unread")
+
+
+@pytest.mark.parametrize("asked", [PIPELINED, ONE_BY_ONE], ids=["aiohttp", "fast-lane"])
+async def test_answers_that_nobody_reads_are_few(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch, asked: tuple[bytes, ...]
+) -> None:
+    monkeypatch.setattr(connections, "WRITE_SECONDS", 0.2)
+    document = await service.get(DISCOVERY)
+    service.events.clear()
+    async with _connection(service) as (_, writer):
+        for each in asked:
+            writer.write(each)
+            await asyncio.sleep(0)
+        await _until_dropped(service, "unread")
+    answered = [each for each in service.events if isinstance(each, RequestAnswered)]
+    sent = sum(len(document.body) for each in answered if each.endpoint == DISCOVERY)
+    assert 0 < sent < 16 * connections.BUFFER_BYTES  # its own system takes some, too
 
 
 async def test_a_head_that_does_not_end_is_disconnected(

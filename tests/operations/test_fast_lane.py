@@ -196,6 +196,9 @@ class _Transport(asyncio.Transport):
         super().__init__()
         self._happened = happened
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Take them, as every real one does."""
+
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         self._happened.append(bytes(data).decode().rpartition("\r\n")[2])
 
