@@ -13,6 +13,7 @@ from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.model.tenant import CLAIM
 from service.model.user import LOCAL, TokenUsers
+from service.model.verified_claims import with_trusted_verification
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
@@ -174,7 +175,8 @@ async def _find_claims_of_others(
         linked = await users.by_subject(str(person.subject)) if provider.links_by_email else None
         return linked.claims if linked is not None and linked.enabled else None
     if idp is None or provider is not None:
-        return current.with_tenant(idp, person.user_claims)
+        claims = current.with_tenant(idp, person.user_claims)
+        return with_trusted_verification(claims, provider, current) if provider else claims
     issuer = current.trusted_issuers.get(idp)
     if issuer is None:
         return None

@@ -392,7 +392,6 @@ DOUBTFUL = {
         provider(link_by="verified_email"),
         "identity_providers[p].link_by",
     ),
-    "trust without a use": (provider(trust_email=True), "identity_providers[p].trust_email"),
     "answers that two providers could mix up": (
         {"identity_providers": [PROVIDER, PROVIDER | {"name": "q", "issuer": "https://q"}]},
         "identity_providers[q].own_callback",

@@ -58,6 +58,20 @@ async def test_user_of_github_signs_in_with_mapped_claims(app: ClientApp, github
     assert (told["preferred_username"], told["picture"]) == ("octocat", OCTOCAT["avatar_url"])
 
 
+@pytest.mark.rfc("openid-core#5.1")
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_address_is_verified_if_the_server_is_trusted(
+    app: ClientApp, github: GitHub, config: dict[str, Any], trusted: bool
+) -> None:
+    config["identity_providers"] = [github.entry(trust_email=trusted)]
+    reload(app.service, config)
+    github.user = OCTOCAT | {"email_verified": True}
+    tokens = await app.redeem(
+        (await come_back(app, github, scope="openid email")).parameters["code"]
+    )
+    assert (await userinfo(app.service, tokens))["email_verified"] is trusted
+
+
 @pytest.mark.rfc("7636#4.3", "9700#4.4.2.2")
 async def test_request_has_pkce_and_a_redirect_uri_of_this_provider_alone(app: ClientApp) -> None:
     asked = (await app.authorize(acr_values="idp:github")).parameters

@@ -9,7 +9,7 @@ import pytest
 from service.model.handle import digest
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
-from tests.identity_providers.journey import reload
+from tests.identity_providers.journey import reload, userinfo
 from tests.jwt_bearer.foreign import ISSUER, Partner
 
 pytestmark = pytest.mark.rfc("7523#3", "7521#5.2")
@@ -170,6 +170,21 @@ async def test_a_user_of_an_identity_provider_is_the_same_user_here(
 ) -> None:
     claims = claims_in((await Partner(service).present())["access_token"])
     assert (claims["sub"], claims["idp"]) == (digest("upstream their-alice"), "upstream")
+
+
+@pytest.mark.rfc("openid-core#5.1")
+@pytest.mark.parametrize("trust_email", [False, True])
+async def test_an_address_is_verified_if_the_identity_provider_is_trusted(
+    linked: dict[str, Any], service: RunningService, trust_email: bool
+) -> None:
+    linked["identity_providers"] = [PROVIDER | {"trust_email": trust_email}]
+    claims = {"email": "email", "email_verified": "email_verified"}
+    linked["trusted_issuers"][0]["claims"] = claims
+    reload(service, linked)
+    partner = Partner(service)
+    assertion = await partner.assertion(email="a@b.example", email_verified=True)
+    answer = await partner.present(assertion, scope="openid email")
+    assert (await userinfo(service, answer))["email_verified"] is trust_email
 
 
 @pytest.mark.rfc("7521#4.1.1")

@@ -70,8 +70,6 @@ def linking_is_meant(file: ConfigurationFile) -> Iterator[Finding]:
             message = "has no effect without trust_email: true"
             hint = "whoever runs the provider can then sign in as users of this service"
             yield warning((*location, "link_by"), message, hint)
-        if provider.trust_email and provider.link_by == "subject":
-            yield warning((*location, "trust_email"), "has no effect with link_by: subject")
 
 
 def domains_have_one_provider(file: ConfigurationFile) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from service.identity.providers.provider import ProviderUserRefused
 from service.identity.sign_ins import SignIn
 from service.model.identity_provider import IdentityProvider
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import LiveRegistry
 from service.model.tenant import CLAIM
 from service.model.user import LOCAL, FindsByEmail, User
-from service.protocol.email_domain import find_domain
+from service.model.verified_claims import vouches_for
 
 
 class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,19 +24,19 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
     registry: LiveRegistry
 
     async def link(
-        self,
-        provider: IdentityProvider,
-        who: SignIn,
-        claims: Mapping[str, object],
-        userinfo: Mapping[str, object],
+        self, provider: IdentityProvider, who: SignIn, claims: Mapping[str, object]
     ) -> SignIn:
         """Return the sign-in to the account of our user with the same verified address; else `who`, unchanged.
 
         ProviderUserRefused where this account is disabled. A sign-in to an account has the claim `sub`, which no
         provider can set: its other claims are those of the user store (`find_user_claims` in tokens/permitted.py).
         """
-        registry, email = self.registry.current, _find_verified_email(claims, userinfo)
-        if not provider.links_by_email or email is None or not _vouches(provider, email, registry):
+        registry, email = self.registry.current, _find_verified_email(claims)
+        if (
+            not provider.links_by_email
+            or email is None
+            or not vouches_for(provider, email, registry)
+        ):
             return who
         user = await self.users.by_email(email)
         if user is None or not _has_verified(user, email):
@@ -51,25 +51,13 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         return replace(who, subject=user.sub, user_claims=linked)
 
 
-def _find_verified_email(
-    claims: Mapping[str, object], userinfo: Mapping[str, object]
-) -> str | None:
-    """Return the address if the place that it comes from says that it is verified, too.
+def _find_verified_email(claims: Mapping[str, object]) -> str | None:
+    """Return the address if the provider says that it is verified.
 
     Addresses with other letters than ASCII are not compared: several are the same without regard to case.
     """
-    source = claims if "email" in claims else userinfo
-    email = source.get("email")
-    is_verified = source.get("email_verified") is True
+    email, is_verified = claims.get("email"), claims.get("email_verified") is True
     return email if isinstance(email, str) and email.isascii() and is_verified else None
-
-
-def _vouches(provider: IdentityProvider, email: str, registry: Registry) -> bool:
-    """Return whether the provider may speak about addresses of this domain: its own domain, or one that no other provider has."""
-    domain = find_domain(email)
-    if domain is None or provider.domains:
-        return domain in provider.domains
-    return all(domain not in other.domains for other in registry.identity_providers.values())
 
 
 def _has_verified(user: User, email: str) -> bool:

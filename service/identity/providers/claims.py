@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hmac import compare_digest
 from typing import TypeVar, cast
 
@@ -16,6 +16,7 @@ from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry
 from service.model.session import EXTERNAL, PendingSignIn, ProviderSession, Session
+from service.model.verified_claims import VERIFIABLE
 from service.protocol.subject_template import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash
@@ -76,14 +77,39 @@ def check_id_token(
             raise ProviderRefused(f"its identity token: {problem}")
 
 
+def combine_documents(
+    provider: IdentityProvider, claims: VerifiedClaims, userinfo: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Return what the ID token says, and userinfo beyond that; an address and whether it is verified are of one document."""
+    combined: dict[str, object] = {**userinfo, **claims}
+    for address, verified in _find_pairs(provider):
+        if address in combined:
+            source = claims if address in claims else userinfo
+            combined.pop(verified, None)
+            combined |= {name: source[name] for name in (verified,) if name in source}
+    return combined
+
+
+def _find_pairs(provider: IdentityProvider) -> Iterator[tuple[str, str]]:
+    """Return the standard claims of `VERIFIABLE`, and the provider's own that are mapped to them."""
+    theirs = {ours: theirs for theirs, ours in provider.claims.items()}
+    for address, verified in VERIFIABLE:
+        yield address, verified
+        if verified in theirs:
+            yield theirs.get(address, address), theirs[verified]
+
+
 def build_sign_in(
-    provider: IdentityProvider, claims: VerifiedClaims, userinfo: Mapping[str, object], *, now: int
+    provider: IdentityProvider, claims: VerifiedClaims, combined: Mapping[str, object], *, now: int
 ) -> SignIn:
-    """Return the sign-in; its methods and time are taken from the signed claims alone."""
+    """Return the sign-in; its methods and time are taken from the signed claims alone, the user's claims from both documents."""
     auth_time, acr = _read_seconds(claims.get("auth_time")), claims.get("acr")
-    merged = {**userinfo, **claims}
-    standard = {name: value for name, value in merged.items() if name in STANDARD_CLAIMS}
-    mapped = {ours: merged[theirs] for theirs, ours in provider.claims.items() if theirs in merged}
+    standard = {name: value for name, value in combined.items() if name in STANDARD_CLAIMS}
+    named = [(theirs, ours) for theirs, ours in provider.claims.items() if theirs in combined]
+    mapped = {ours: combined[theirs] for theirs, ours in named}
+    for address, verified in VERIFIABLE:
+        if any(ours == address != theirs for theirs, ours in named):
+            standard.pop(verified, None)  # which is about the standard claim alone
     at, sid = now if auth_time is None else min(auth_time, now), claims.get("sid")
     provider_session = ProviderSession(
         sub=str(claims["sub"]), sid=sid if isinstance(sid, str) else None, at=at

@@ -12,7 +12,7 @@ from service.clock import clock
 from service.identity.providers import provider as upstream
 from service.identity.providers import requests
 from service.identity.providers.accounts import ProviderAccounts
-from service.identity.providers.claims import build_sign_in, check_id_token
+from service.identity.providers.claims import build_sign_in, check_id_token, combine_documents
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UNNAMED
@@ -147,9 +147,10 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         """
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
-            _check_allowed(provider, {**userinfo, **claims})
-            who = build_sign_in(provider, claims, userinfo, now=clock())
-            who = place(await self.accounts.link(provider, who, claims, userinfo))
+            combined = combine_documents(provider, claims, userinfo)
+            _check_allowed(provider, combined)
+            who = build_sign_in(provider, claims, combined, now=clock())
+            who = place(await self.accounts.link(provider, who, combined))
         except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
