@@ -35,6 +35,22 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
 }
 """The file of each command, and what it does, so that help needs to import none of them."""
 
+FAMILIAR = {
+    **dict.fromkeys(("validate", "lint", "verify", "config"), "check"),
+    **dict.fromkeys(("run", "start", "server", "up"), "serve"),
+    "version": "--version",
+    **dict.fromkeys(("client", "clients", "api", "apis", "resources"), "graph' or 'new client"),
+    **dict.fromkeys(("add", "create", "register", "init"), "new"),
+    "user": "users",
+    **dict.fromkeys(("debug", "inspect", "introspect", "decode", "token", "tokens"), "explain"),
+    **dict.fromkeys(("logout", "revoke"), "sessions end' or 'grants revoke"),
+    **dict.fromkeys(("rotate", "jwks"), "keys"),
+    **dict.fromkeys(("key", "keygen", "generate-key"), "new-key"),
+    **dict.fromkeys(("hash", "password", "passwd"), "hash-password"),
+    "secret": "new-secret",
+}
+"""Commands of other servers, and those that do it here."""
+
 
 class Commands(click.Group):
     """Imports a command only when it is run, so that no command waits for the imports of another one."""
@@ -62,13 +78,20 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing:
                 return None
-            raise click.exceptions.NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
+            raise _no_such_command(cmd_name, ctx)
         if cmd_name != "serve":  # which has another process read
             os.environ.update(WITHOUT_PLUGINS)
         with without_unwanted():
             module = import_module(f"service.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
+
+
+def _no_such_command(name: str, context: click.Context) -> click.exceptions.NoSuchCommand:
+    if meant := FAMILIAR.get(name.lower()):
+        message = f"No such command '{name}'. Did you mean '{meant}'?"
+        return click.exceptions.NoSuchCommand(name, message, ctx=context)
+    return click.exceptions.NoSuchCommand(name, possibilities=COMMANDS, ctx=context)
 
 
 def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
@@ -87,7 +110,7 @@ program = click.option(
 )(
     Commands(
         help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done; 1 the input is wrong; 2 the "
-        "command line is wrong; 3 the store cannot be reached.\n\n\b\nExample:\n  python -m service check config.yaml",
+        "command line is wrong; 3 the store cannot be reached.\n\n\b\nExample:\n  token-service check config.yaml",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 )

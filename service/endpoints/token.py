@@ -22,6 +22,7 @@ from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
 from service.model.events import Emit, TokenRefused
+from service.model.grant_types import find_meant_grant_type
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
     AuthorizationPending,
@@ -147,7 +148,9 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return grant
         refused = RefusedValue("grant_type", grant_type, client.client_id)
         if grant is None:
-            description = "grant_type is not one that this server knows"
+            meant = find_meant_grant_type(grant_type)
+            hint = "" if meant is None else f"; did you mean {meant}?"
+            description = f"grant_type is not one that this server knows{hint}"
             raise UnsupportedGrantType(description, refused=refused)
         description = "the client is not registered for this grant_type"
         raise UnauthorizedClient(description, refused=refused)

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from service.cli.program import COMMANDS, program
+from service.cli.program import COMMANDS, FAMILIAR, program
 from service.distribution import VERSION, find_commit
 
 
@@ -28,7 +28,7 @@ def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
 def test_every_command_has_an_example(path: tuple[str, ...]) -> None:
     result = CliRunner().invoke(program, [*path, "--help"])
     assert result.exit_code == 0
-    assert f"python -m service {' '.join(path)}".rstrip() in result.stdout.partition("Example")[2]
+    assert f"token-service {' '.join(path)}".rstrip() in result.stdout.partition("Example")[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -82,6 +82,10 @@ def test_the_version_is_shown_with_the_commit() -> None:
     ("arguments", "meant"),
     [
         (["chekc"], "Did you mean 'check'?"),
+        (["validate"], "Did you mean 'check'?"),
+        (["run"], "Did you mean 'serve'?"),
+        (["version"], "Did you mean '--version'?"),
+        (["clients"], "Did you mean 'graph' or 'new client'?"),
         (["keys", "lsit"], "Did you mean 'list'?"),
         (["check", "--profle", "oauth21"], "Did you mean '--profile'?"),
     ],
@@ -90,3 +94,9 @@ def test_the_version_is_shown_with_the_commit() -> None:
 def test_a_mistyped_word_comes_with_the_right_one(arguments: list[str], meant: str) -> None:
     result = CliRunner().invoke(program, arguments)
     assert (result.exit_code, meant in result.stderr) == (2, True)
+
+
+def test_a_command_of_another_server_comes_with_one_that_is_there() -> None:
+    meant = [one.split()[0] for each in FAMILIAR.values() for one in each.split("' or '")]
+    assert {one for one in meant if not one.startswith("-")} <= COMMANDS.keys()
+    assert COMMANDS.keys().isdisjoint(FAMILIAR)

@@ -187,6 +187,12 @@ async def test_machines_get_json_whatever_they_accept(service: RunningService, a
     assert answer.refusal == (400, "unsupported_grant_type")
 
 
+async def test_a_short_grant_type_comes_with_its_whole_name(service: RunningService) -> None:
+    answer = await service.token("frontend", grant_type="device_code")
+    assert answer.refusal == (400, "unsupported_grant_type")
+    assert "urn:ietf:params:oauth:grant-type:device_code" in answer.json["error_description"]
+
+
 @pytest.mark.rfc("6749#5.2")
 async def test_an_error_never_echoes_what_was_sent(service: RunningService) -> None:
     sent = "Zq9-unmistakable"

@@ -16,7 +16,7 @@ from service.config.reading.files import FilesRead
 from service.config.reading.values import Reader, Value, resolve
 from service.config.reading.yaml_nodes import PLAIN, find_below, own_entries, parse_file
 from service.config.schema.file import ConfigurationFile
-from service.config.schema.findings import nearest
+from service.config.schema.findings import explain_unknown_key, nearest
 
 LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("api_resources",): ("name",),
@@ -197,7 +197,8 @@ def _append(root: yaml.Node, location: tuple[str, ...], included: yaml.Node) -> 
 def _find_misplaced(root: yaml.Node, section: tuple[str, ...] = ()) -> Iterator[Finding]:
     """Find what an included file holds besides lists of the registry."""
     if not isinstance(root, yaml.MappingNode):
-        yield Finding(section, "expected keys and values")
+        hint = f"write {section[0]}: {{list: […]}}" if section else None
+        yield Finding(section, "expected keys and values", hint)
         return
     for key, value in own_entries(root):
         location = (*section, key.value)
@@ -216,7 +217,7 @@ def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
     if section == "include":
         return "an included file includes no other", "name it in the main file"
     known = section in {key.name for key in fields(ConfigurationFile)}
-    hint = nearest(section, _SECTIONS) or f"known keys here: {', '.join(_SECTIONS)}"
+    hint = explain_unknown_key(location, _SECTIONS)
     return "belongs into the main file only" if known else "unknown key", hint
 
 

@@ -65,5 +65,5 @@ def ciba_settings_fit(file: ConfigurationFile) -> Iterator[Finding]:
     pinged = any(client.backchannel_token_delivery_mode == "ping" for client in file.clients)
     if pinged and not signing.encryption_key and not file.store.url.startswith("memory:"):
         message = "is required for CIBA's ping; it encrypts the clients' tokens in the store"
-        hint = "`python -m service new-key` makes one"
+        hint = "`token-service new-key` makes one"
         yield Finding(("signing", "encryption_key"), message, hint)

@@ -36,7 +36,7 @@ _NOTHING_TO_SIGN_WITH = "this client has no key, and no secret with its value, t
 _ADD_KEYS = "add jwks or jwks_uri"
 _SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
 _TWICE = "jwks is given too; only one may be (RFC 7591 §2)"
-_WRITE_HASH = "write sha256 in its place, which `python -m service hash-secret` makes"
+_WRITE_HASH = "write sha256 in its place, which `token-service hash-secret` makes"
 
 
 def _knows_secret(client: ClientEntry) -> bool:
@@ -234,7 +234,7 @@ def _judge_credentials(client: ClientEntry, *, is_workload: bool) -> Iterator[Fi
     has_other = is_workload or client.self_signed_certificates
     if not (needs_none or has_credential or has_other):
         message = "this client must authenticate, but has no secret, key or certificate"
-        hint = "`python -m service hash-secret`, or require_client_secret: false if it is public"
+        hint = "`token-service hash-secret`, or require_client_secret: false if it is public"
         yield Finding(("client_secrets",), message, hint)
 
 
@@ -249,13 +249,13 @@ def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
     for at, resource in enumerate(file.api_resources):
         if not resource.secrets and resource.name not in workloads:
             message = "is empty, so this API cannot introspect tokens"
-            hint = "`python -m service new-secret` makes one"
+            hint = "`token-service new-secret` makes one"
             yield warning(("api_resources", at, "secrets"), message, hint)
 
 
 def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
     if (secret.sha256 is None) is (secret.value is None):
-        hint = "`python -m service hash-secret` makes sha256"
+        hint = "`token-service hash-secret` makes sha256"
         yield Finding((), "expected either sha256 or value", hint)
     if secret.expires_at is not None and secret.expires_at <= time.time():
         yield warning(("expires_at",), "this secret has expired and is not accepted", "remove it")
@@ -278,7 +278,7 @@ def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _judge_hash(stored: str) -> Iterator[Finding]:
-    hint = "`python -m service hash-password` makes one"
+    hint = "`token-service hash-password` makes one"
     try:
         work = parse_hash(stored).work
     except UnusableHash as error:

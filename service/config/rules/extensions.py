@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from service.config import plugins
 from service.config.problem import Finding, Location, warning
@@ -11,6 +11,7 @@ from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 from service.model.authorization import DELEGATION
 from service.model.catalogue import Catalogue
+from service.model.grant_types import find_meant_grant_type
 
 _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
@@ -56,8 +57,15 @@ def grant_types_have_one_handler(
     for at, client in enumerate(file.clients) if None not in served else ():
         for name in sorted(client.allowed_grant_types - taken.keys()):
             message = f"the grant type {name} is not supported"
-            hint = nearest(name, taken) or "add its handler to extension_grants"
+            hint = _hint_at_grant_type(name, taken)
             yield Finding(("clients", at, "allowed_grant_types", name), message, hint)
+
+
+def _hint_at_grant_type(name: str, known: Iterable[str]) -> str:
+    meant = find_meant_grant_type(name)
+    if meant is not None:
+        return f"did you mean {meant}?"
+    return nearest(name, known) or "add its handler to extension_grants"
 
 
 def delegation_is_for_apis(file: ConfigurationFile) -> Iterator[Finding]:

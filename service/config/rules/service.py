@@ -13,7 +13,7 @@ from service.config.rules.uris import is_loopback, is_unencrypted
 from service.config.schema.file import ConfigurationFile
 from service.protocol.claims import find_expected_type
 
-_NEW_KEY = "`python -m service new-key` makes one"
+_NEW_KEY = "`token-service new-key` makes one"
 
 
 def _is_shared(file: ConfigurationFile) -> bool:
@@ -114,7 +114,9 @@ def retired_encryption_keys_leave(file: ConfigurationFile) -> Iterator[Finding]:
     """An encryption key that is listed only for what it once encrypted is there no longer than that needs."""
     for at in range(1, len(file.signing.encryption_key)):
         message = "is retired: what it encrypted has to be encrypted anew before it is removed"
-        hint = "start all replicas with the first key, run `python -m service keys reencrypt`, remove it"
+        hint = (
+            "start all replicas with the first key, run `token-service keys reencrypt`, remove it"
+        )
         yield warning(("signing", "encryption_key", at), message, hint)
 
 

@@ -48,7 +48,7 @@ class Registration(types.Section):
     enabled: bool = False
     """true: clients may register themselves."""
     initial_access_token_sha256: types.Many[types.Sha256] = field(default=(), repr=False)
-    """SHA-256 hashes of the tokens that allow a registration; `python -m service hash-secret` prints the hash between the
+    """SHA-256 hashes of the tokens that allow a registration; `token-service hash-secret` prints the hash between the
     quotes. Empty: anyone may register a client, but not for CIBA."""
     client_lifetime: types.Lifetime | None = None
     """How long a registered client exists; null: until it is deleted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from service.config.problem import Finding, Location
+from service.config.schema.familiar_keys import find_familiar
 from service.config.schema.file import ConfigurationFile
 from service.model.types import Section
 
@@ -33,11 +34,8 @@ _MESSAGES = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
 }
-_SET_ELSEWHERE: Mapping[str, str] = dict.fromkeys(
-    ("log", "log_level", "logging", "loglevel", "logs"),
-    "the level of the log is set by SERVICE_LOG_LEVEL or `serve --log-level`",
-)
-"""Unknown keys whose remedy is not another key."""
+_MOST_LISTED = 20
+"""As many keys as fit into a hint."""
 _BOOLS: Mapping[str, str] = {
     **dict.fromkeys(("yes", "y", "on"), "write true"),
     **dict.fromkeys(("no", "n", "off"), "write false"),
@@ -71,6 +69,16 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
     return None if close is None else f"did you mean {close}?"
 
 
+def explain_unknown_key(location: Location, keys: Collection[str]) -> str:
+    """Return what to write instead of a key that is not known."""
+    familiar = find_familiar(location)
+    if familiar is not None:
+        return f"did you mean {familiar}?" if familiar in keys else familiar
+    listed = f"known keys here: {', '.join(keys)}"
+    many = "docs/configuration.md lists the keys"
+    return nearest(location[-1], keys) or (listed if len(keys) <= _MOST_LISTED else many)
+
+
 def _find_closest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
 
@@ -80,7 +88,7 @@ def _find_closest(word: str, known: Iterable[str]) -> str | None:
 def _meant(unknown: Location) -> Location:
     """Return the location of the key that an unknown one is a misspelling of."""
     parent, key = unknown[:-1], unknown[-1]
-    return (*parent, _find_closest(str(key), _keys_at(parent)) or key)
+    return (*parent, find_familiar(unknown) or _find_closest(str(key), _keys_at(parent)) or key)
 
 
 def _translate(details: ErrorDetails) -> Finding:
@@ -89,15 +97,14 @@ def _translate(details: ErrorDetails) -> Finding:
     if location[-1:] == ("[key]",):  # pydantic's mark of an error in a key
         return replace(_translate({**details, "loc": location[:-1]}), at_key=True)
     if kind == "unexpected_keyword_argument":
-        keys = _keys_at(location[:-1])
-        hint = _SET_ELSEWHERE.get(str(location[-1])) or nearest(location[-1], keys)
-        hint = hint or f"known keys here: {', '.join(keys)}"
+        hint = explain_unknown_key(location, _keys_at(location[:-1]))
         return Finding(location, "unknown key", hint, at_key=True)
     if kind == "literal_error":
         words = str(details.get("ctx", {})["expected"]).replace("'", "")
         known = words.replace(" or ", ", ").split(", ")
         return Finding(location, f"expected {words}", nearest(value, known))
     remedy = _EMPTY.get(kind) if value is None else _remedy(kind, location, value)
+    remedy = remedy or _reshape(kind, location, value)
     return Finding(location, _message(details), remedy)
 
 
@@ -118,12 +125,21 @@ def _remedy(kind: str, location: Location, value: object) -> str | None:
     if kind == "bool_type":
         return _BOOLS.get(str(value).lower())
     if _SECRET_LISTS & set(location[-2:]) and isinstance(value, str):
-        return "write `- sha256: …` as `python -m service hash-secret` prints it"
+        return "write `- sha256: …` as `token-service hash-secret` prints it"
     if kind in {"tuple_type", "frozen_set_type"} and isinstance(value, str):
         field = _keys_at(location[:-1]).get(str(location[-1]))
         if field is not None and field.repr and _PLAIN_WORDS.fullmatch(value):
             return f"write [{', '.join(value.replace(',', ' ').split())}]"
         return "write a list: [one, two]"
+    return None
+
+
+def _reshape(kind: str, location: Location, value: object) -> str | None:
+    """Return how to write a list where a section is expected, and the reverse."""
+    if kind == "dataclass_type" and isinstance(value, list) and "list" in _keys_at(location):
+        return f"write {location[-1]}: {{list: […]}}"
+    if kind == "tuple_type" and isinstance(value, dict):
+        return "write a list, whose entries begin with -"
     return None
 
 

@@ -118,9 +118,9 @@ class Signing(types.Section):
     keys: types.Many[SigningKey] = ()
     """Your own keys, for source: files."""
     encryption_key: types.EncryptionKeys = field(default=(), repr=False)
-    """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `python -m service new-key`
+    """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `token-service new-key`
     makes one. To change it, write a list: the first key encrypts, all of them decrypt. Restart all replicas with [old, new], and
-    then all with [new, old]. `python -m service keys reencrypt` encrypts with the first one what the others did; then remove
+    then all with [new, old]. `token-service keys reencrypt` encrypts with the first one what the others did; then remove
     them."""
     rotate_every: types.Lifetime = 90 * 86400
     """How long a key signs."""

@@ -1,0 +1,25 @@
+"""Knows which grant type is meant by a name that is none, as people write it from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.model.polling import CIBA, DEVICE_CODE
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
+from service.protocol.token_types import JWT_BEARER
+
+_MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("device_code", "device", "device_flow", "device_authorization"), DEVICE_CODE),
+    **dict.fromkeys(("ciba", "backchannel", "backchannel_authentication"), CIBA),
+    **dict.fromkeys(("token_exchange", "exchange", "on_behalf_of"), TOKEN_EXCHANGE),
+    **dict.fromkeys(("jwt_bearer", "jwt", "assertion"), JWT_BEARER),
+    **dict.fromkeys(("code", "pkce", "authorization_code_with_pkce"), "authorization_code"),
+    **dict.fromkeys(("client", "machine", "machine_to_machine", "m2m"), "client_credentials"),
+    **dict.fromkeys(("resource_owner_password", "resource_owner", "ropc"), "password"),
+    "offline_access": "refresh_token",
+}
+
+
+def find_meant_grant_type(written: str) -> str | None:
+    """Return the grant type of the protocol that a short or a common name stands for."""
+    return _MEANT.get(written.lower().replace("-", "_").replace(" ", "_"))
