@@ -15,7 +15,7 @@ _INTRODUCTION = """\
 # Configuration
 
 The service reads one YAML file, `config.yaml` unless `--config` or `SERVICE_CONFIG` names another. `make docs` writes this
-page from the schema of the file; `python -m service schema` prints the schema for editors, and `python -m service check`
+page from the schema of the file; `token-service schema` prints the schema for editors, and `token-service check`
 reports what is wrong in a file, with the line and a remedy.
 
 - A key that is left out has the default below; **required** ones have none. An unknown key is an error.

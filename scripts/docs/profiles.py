@@ -27,7 +27,7 @@ _INTRODUCTION = """\
 
 A client with `profile` is held to a security profile. Its entry has the values that the profile demands by default, whatever
 is weaker is an error of `check`, `serve` and a reload with its file and line, and every request of the client is judged by
-the profile. `python -m service check --profile NAME` judges the whole registry as if every client had the profile, and by
+the profile. `token-service check --profile NAME` judges the whole registry as if every client had the profile, and by
 the rules that are marked as such below; `fapi2` is `fapi2_security`.
 
 ```yaml

@@ -72,7 +72,7 @@ def running_service(**ui: object) -> Iterator[str]:
     try:
         log = iter(service.stderr or ())
         if not any("listening on" in line for line in log):
-            sys.exit(f"`python -m service check {file}` says why the service does not start")
+            sys.exit(f"`token-service check {file}` says why the service does not start")
         yield issuer
     finally:
         service.terminate()

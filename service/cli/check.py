@@ -47,7 +47,7 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
 
     \b
     Example:
-      python -m service check config.yaml --profile oauth21
+      token-service check config.yaml --profile oauth21
     """
     rules = (*START_RULES, *(stricter_rules(profile) if profile else ()))
     given = {name: value for name, value in flags.items() if value is not None}

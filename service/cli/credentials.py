@@ -22,7 +22,7 @@ def new_secret(output: str) -> None:
 
     \b
     Example:
-      python -m service new-secret
+      token-service new-secret
     """
     secret = make_secret()
     if output == "json":
@@ -39,7 +39,7 @@ def new_key() -> None:
 
     \b
     Example:
-      python -m service new-key
+      token-service new-key
     """
     key = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     click.echo(f'encryption_key: "{key}"')
@@ -53,7 +53,7 @@ def hash_secret() -> None:
 
     \b
     Example:
-      python -m service hash-secret < secret.txt
+      token-service hash-secret < secret.txt
     """
     click.echo(f'- sha256: "{hash_of(read_secret("Secret"))}"')
 
@@ -66,7 +66,7 @@ def hash_password() -> None:
 
     \b
     Example:
-      python -m service hash-password < password.txt
+      token-service hash-password < password.txt
     """
     from service.identity import hashing  # noqa: PLC0415 - the other commands do not need it
 

@@ -44,9 +44,9 @@ def explain(
 
     \b
     Example:
-      echo "$TOKEN" | python -m service explain -
-      python -m service explain 'https://id.example.com/connect/authorize?client_id=web&…'
-      kubectl logs -l app.kubernetes.io/name=token-service --tail=-1 | python -m service explain --request 803c27988fa447f9
+      echo "$TOKEN" | token-service explain -
+      token-service explain 'https://id.example.com/connect/authorize?client_id=web&…'
+      kubectl logs -l app.kubernetes.io/name=token-service --tail=-1 | token-service explain --request 803c27988fa447f9
     """
     if (subject is None) == (request_id is None):
         raise click.UsageError("give a token, a URL, or --request ID")

@@ -31,7 +31,7 @@ def keys() -> None:
 
     \b
     Example:
-      python -m service keys list
+      token-service keys list
     """
 
 
@@ -45,7 +45,7 @@ def list_keys(settings: Configuration, output: str) -> None:
 
     \b
     Example:
-      python -m service keys list --store redis://localhost:6379
+      token-service keys list --store redis://localhost:6379
     """
 
     async def read(shared: Shared) -> Keys:
@@ -71,7 +71,7 @@ def rotate(settings: Configuration, at_once: bool) -> None:
 
     \b
     Example:
-      python -m service keys rotate --now
+      token-service keys rotate --now
     """
     _change(settings, lambda stored: stored.rotate(at_once=at_once))
 
@@ -87,7 +87,7 @@ def retire(settings: Configuration, kid: str) -> None:
 
     \b
     Example:
-      python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
+      token-service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
     """
     _change(settings, lambda stored: stored.retire(kid))
 
@@ -104,7 +104,7 @@ def reencrypt(settings: Configuration, output: str) -> None:
 
     \b
     Example:
-      python -m service keys reencrypt
+      token-service keys reencrypt
     """
     from service.cli.reencrypting import UNREADABLE, open_reencryption  # noqa: PLC0415 - what decrypts, for this command only
 

@@ -27,7 +27,7 @@ def new() -> None:
 
     \b
     Example:
-      python -m service new client
+      token-service new client
     """
 
 
@@ -56,7 +56,7 @@ def client(  # noqa: PLR0917 - click calls it by name
 
     \b
     Example:
-      python -m service new client --kind web --name Shop --framework fastapi \\
+      token-service new client --kind web --name Shop --framework fastapi \\
         --redirect-uri https://shop.example.com/callback --scopes "openid profile" > clients.d/shop.yaml
     """
     settings = load_settings(file)

@@ -48,7 +48,7 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
 
     \b
     Example:
-      python -m service graph --to api2 --format svg > reach.svg
+      token-service graph --to api2 --format svg > reach.svg
     """
     settings, source = load_with_source(file)
     registry, places = settings.registry, Places(source)
@@ -79,7 +79,7 @@ def why(client: str, api: str, scope: str | None, file: Path, output: str) -> No
 
     \b
     Example:
-      python -m service why frontend api2
+      token-service why frontend api2
     """
     settings, source = load_with_source(file)
     registry, places = settings.registry, Places(source)
@@ -116,7 +116,7 @@ def test(expected: Path, file: Path) -> None:
 
     \b
     Example:
-      python -m service test registry.test.yaml
+      token-service test registry.test.yaml
     """
     with shown_as_refused({}):
         rows = read_rows(expected)
@@ -146,7 +146,7 @@ def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, outp
 
     \b
     Example:
-      git show HEAD:config.yaml > old.yaml && python -m service diff old.yaml config.yaml
+      git show HEAD:config.yaml > old.yaml && token-service diff old.yaml config.yaml
     """
     (before, old_source), (after, new_source) = load_with_source(old), load_with_source(new)
     changes = [*registry_changes(before.registry, after.registry)]

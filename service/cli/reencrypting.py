@@ -30,6 +30,6 @@ def _find(settings: Configuration) -> Iterator[Finding]:
             message = (
                 f"a retired key still encrypts {tally.retired} records of {tally.kind} in the store"
             )
-            yield warning(place, message, "run `python -m service keys reencrypt`")
+            yield warning(place, message, "run `token-service keys reencrypt`")
         if tally.unreadable:
             yield Finding(place, f"{tally.unreadable} records of {tally.kind} {UNREADABLE}")

@@ -26,7 +26,7 @@ def schema(*, included: bool) -> None:
 
     \b
     Example:
-      python -m service schema > config.schema.json
+      token-service schema > config.schema.json
     """
     text = FILE.read_text(encoding="utf-8")
     if included:

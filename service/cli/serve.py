@@ -62,7 +62,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
 
     \b
     Example:
-      python -m service serve --store redis://localhost:6379 --workers auto
+      token-service serve --store redis://localhost:6379 --workers auto
     """
     given = {variable: str(value) for variable, value in flags.items() if value is not None}
     environ = {**os.environ, **given}

@@ -115,7 +115,7 @@ def sessions() -> None:
 
     \b
     Example:
-      python -m service sessions list --subject 818727
+      token-service sessions list --subject 818727
     """
 
 
@@ -129,7 +129,7 @@ def list_sessions(settings: Configuration, chosen: Selection, output: str) -> No
 
     \b
     Example:
-      python -m service sessions list --client web
+      token-service sessions list --client web
     """
     found = on_store(settings, lambda shared: chosen.sessions(UserRecords(shared)))
     rows = map(attrgetter("id", "subject", "idp", "auth_time", "ends_at", "user_agent"), found)
@@ -146,7 +146,7 @@ def end(settings: Configuration, chosen: Selection) -> None:
 
     \b
     Example:
-      python -m service sessions end --subject 818727
+      token-service sessions end --subject 818727
     """
     chosen.require_one()
 
@@ -171,7 +171,7 @@ def grants() -> None:
 
     \b
     Example:
-      python -m service grants list --client web
+      token-service grants list --client web
     """
 
 
@@ -185,7 +185,7 @@ def list_grants(settings: Configuration, chosen: Selection, output: str) -> None
 
     \b
     Example:
-      python -m service grants list --subject 818727
+      token-service grants list --subject 818727
     """
     found = on_store(settings, lambda shared: chosen.authorizations(UserRecords(shared)))
     rows = [(*_GRANT_COLUMNS(one), format_scope(one.scope)) for one in found]
@@ -202,7 +202,7 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
 
     \b
     Example:
-      python -m service grants revoke --subject 818727 --client web
+      token-service grants revoke --subject 818727 --client web
     """
     chosen.require_one()
 

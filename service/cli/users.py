@@ -34,7 +34,7 @@ def users() -> None:
 
     \b
     Example:
-      python -m service users show --username alice
+      token-service users show --username alice
     """
 
 
@@ -54,7 +54,7 @@ def list_users(settings: Configuration, prefix: str, limit: int, output: str) ->
 
     \b
     Example:
-      python -m service users list --prefix al
+      token-service users list --prefix al
     """
 
     async def find_users(_: Shared, directory: Directory) -> list[dict[str, object]]:
@@ -81,7 +81,7 @@ def show(settings: Configuration, person: Person, output: str) -> None:
 
     \b
     Example:
-      python -m service users show --username alice --format json
+      token-service users show --username alice --format json
     """
 
     async def describe_user(shared: Shared, directory: Directory) -> dict[str, object]:
@@ -113,7 +113,7 @@ def disable(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      python -m service users disable --username mallory
+      token-service users disable --username mallory
     """
     click.echo(f"disabled: {_set_enabled(settings, person, enabled=False)}")
 
@@ -125,7 +125,7 @@ def enable(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      python -m service users enable --username alice
+      token-service users enable --username alice
     """
     click.echo(f"enabled: {_set_enabled(settings, person, enabled=True)}")
 
@@ -139,7 +139,7 @@ def reset_factors(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      python -m service users reset-factors --username alice
+      token-service users reset-factors --username alice
     """
 
     async def reset(shared: Shared, directory: Directory) -> str:
@@ -164,7 +164,7 @@ def end(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      python -m service users end --subject 818727
+      token-service users end --subject 818727
     """
 
     async def end_all(shared: Shared, directory: Directory) -> tuple[int, int, int]:

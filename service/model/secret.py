@@ -13,7 +13,7 @@ class Secret(types.Section):
     """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
 
     sha256: types.Sha256 | None = field(default=None, repr=False)
-    """The SHA-256 hash of the secret, base64 or hex; `python -m service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
+    """The SHA-256 hash of the secret, base64 or hex; `token-service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
     value: types.Text | None = field(default=None, repr=False)
     """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
     description: str | None = None

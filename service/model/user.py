@@ -29,14 +29,14 @@ class User(types.Section):
     username: Annotated[str, types.Field(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""
     password: str | None = field(default=None, repr=False)
-    """The hash of the password; `python -m service hash-password` makes one, and docs/users.md lists the formats of other systems.
+    """The hash of the password; `token-service hash-password` makes one, and docs/users.md lists the formats of other systems.
     null: no sign-in by password."""
     enabled: bool = True
     """false: the user cannot sign in, and the user's tokens are inactive."""
     tenant: str | None = None
     """The name of the user's tenant, which becomes the claim `tenant`; null: none, unless `claims` has one."""
     ciba_user_code: str | None = field(default=None, repr=False)
-    """The Argon2 hash of the code without which no client may send the user a CIBA request; `python -m service hash-password`
+    """The Argon2 hash of the code without which no client may send the user a CIBA request; `token-service hash-password`
     makes it. null: there is no such code."""
     claims: dict[str, types.JsonValue] = field(default_factory=dict)
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""

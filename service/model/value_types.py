@@ -85,7 +85,7 @@ def _sha256(value: object) -> bytes:
     if digest is None:
         raise expected(
             "the SHA-256 hash of a secret, 64 hex digits or 44 characters of base64; "
-            "`python -m service hash-secret` prints it between the quotes"
+            "`token-service hash-secret` prints it between the quotes"
         )
     return digest
 
@@ -94,7 +94,7 @@ def _encryption_keys(value: object) -> tuple[bytes, ...]:
     listed = cast("list[object]", value) if isinstance(value, list) else [value]
     keys = [_thirty_two_bytes(key) if isinstance(key, str) else None for key in listed]
     if value is not None and None in keys:
-        raise expected("32 bytes in base64url; `python -m service new-key` makes them")
+        raise expected("32 bytes in base64url; `token-service new-key` makes them")
     return tuple(key for key in keys if key is not None)
 
 

@@ -26,7 +26,7 @@ def test_first_request_gives_what_the_page_says(shell: Shell) -> None:
 def test_the_file_that_trusts_proxies_can_be_served(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text((REPOSITORY / "config.yaml").read_text())
     (block, _) = [each for each in blocks(PAGE) if each.section == "Try one of the files"]
-    making, _, _ = block.text.partition(".venv/bin/python")
+    making, _, _ = block.text.partition(".venv/bin/token-service")
     subprocess.run(["sh", "-e"], input=making, cwd=tmp_path, check=True, text=True)
     checked = CliRunner().invoke(program, ["check", str(tmp_path / "build/gateway.yaml")])
     assert checked.exit_code == 0, checked.output

@@ -1,4 +1,4 @@
-"""Nobody is told to install a package that somebody else may have published under a name of ours."""
+"""Texts name what is installed, and the command, by names that are ours: nobody installs what somebody else has published."""
 
 from __future__ import annotations
 
@@ -84,6 +84,11 @@ def test_install_commands_name_packages_that_were_looked_at() -> None:
 
 def test_no_text_takes_the_service_for_a_package_of_an_index() -> None:
     assert [path for path, text in TEXTS.items() if OWN.search(text)] == []
+
+
+def test_texts_call_the_command_by_one_name() -> None:
+    otherwise = {path for path, text in TEXTS.items() if "-m service" in text}
+    assert otherwise - {"Makefile", "service/__main__.py"} == set()
 
 
 @pytest.mark.parametrize(

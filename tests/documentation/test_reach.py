@@ -22,7 +22,7 @@ ROWS = next(block.text for block in BLOCKS if block.language == "yaml")
 def test_commands_at_the_beginning_print_what_the_page_shows() -> None:
     commands = COMMAND.findall(SHOWN)
     assert len(commands) == 3
-    script = "\n".join(commands).replace(".venv/bin/python", sys.executable)
+    script = "\n".join(commands).replace(".venv/bin/", f"{Path(sys.executable).parent}/")
     ran = subprocess.run(
         ["sh", "-e"], input=script, cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
