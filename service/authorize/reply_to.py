@@ -25,7 +25,7 @@ from service.protocol.authorization_request import (
 from service.protocol.client_id_url import parse_client_id_url
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
-from service.protocol.redirect_uri import Delivery, origin_of
+from service.protocol.redirect_uri import Delivery, origin_of, private_use_scheme
 from service.protocol.scope import OPENID
 
 _FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
@@ -50,8 +50,8 @@ class ReplyTo(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def host(self) -> str:
         """The host that the answer goes to, or the scheme of an application on the user's device."""
-        parts = urlsplit(self.redirect_uri)
-        return parts.hostname or f"{parts.scheme}:"
+        scheme = private_use_scheme(self.redirect_uri)
+        return f"{scheme}:" if scheme else urlsplit(self.redirect_uri).hostname or ""
 
     @property
     def unverified_client_host(self) -> str | None:

@@ -14,7 +14,7 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.user_codes import format_user_code, new_user_code
 from service.clock import clock
 from service.http.client_requests import ClientRequest, ClientRequests
-from service.http.endpoint import Answer, Direct, Message, Route, json_answer
+from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
 from service.model.events import DeviceAuthorizationStarted, Emit
@@ -56,7 +56,7 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.begin),)
+        return (Direct("POST", PATH, self.begin, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         if DEVICE_CODE not in self.registrable.grant_types | self.registry.current.grant_types:

@@ -12,7 +12,7 @@ from service.authorize.arriving import ArrivingRequests
 from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
 from service.http.client_requests import ClientRequest, ClientRequests
-from service.http.endpoint import Answer, Direct, Message, Route, json_answer
+from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.model.authorization import Confirmation
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
@@ -29,7 +29,7 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every client has to push its requests."""
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.push),)
+        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         return {

@@ -7,12 +7,21 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http import HTTPStatus
+from typing import TypeVar
 
 from aiohttp import web
 
 from service.clients.registration.registration import ClientRegistration, Registration
 from service.http.credentials import presented_token
-from service.http.endpoint import json_answer
+from service.http.endpoint import (
+    ANY_ORIGIN,
+    Answer,
+    Direct,
+    Message,
+    Route,
+    empty_answer,
+    json_answer,
+)
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
 from service.model.client import RegisteredClient
@@ -27,7 +36,7 @@ ONE = PATH + "/{client_id}"
 OPEN_PER_MINUTE = 60
 """Limit of each network for changes, and for registrations without an initial access token."""
 
-Handler = Callable[[web.Request], Awaitable[web.Response]]
+R = TypeVar("R", web.Request, Message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,19 +51,19 @@ class RegisterEndpoint:
     client_address: ClientAddress
     emit: Emit
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Route]:
         return (
-            web.post(PATH, self._guard(self.register)),
-            web.get(ONE, self._guard(self.read), allow_head=False),
-            web.put(ONE, self._guard(self.update)),
-            web.delete(ONE, self._guard(self.delete)),
+            Direct("POST", PATH, self._guard(self.register), scripts=ANY_ORIGIN),
+            web.get(ONE, _for_aiohttp(self._guard(self.read)), allow_head=False),
+            web.put(ONE, _for_aiohttp(self._guard(self.update))),
+            web.delete(ONE, _for_aiohttp(self._guard(self.delete))),
         )
 
     def metadata(self) -> Mapping[str, object]:
         return {"registration_endpoint": PATH}
 
-    async def register(self, request: web.Request) -> web.Response:
-        """Add a client (RFC 7591 §3.1)."""
+    async def register(self, request: Message) -> Answer:
+        """Add a client (RFC 7591 §3.1); pages of every origin may, because their client is not known yet."""
         if self.initial_access_tokens:
             self._check_initial_access_token(presented_token(request, "bearer"))
         else:
@@ -62,23 +71,23 @@ class RegisterEndpoint:
         registration = await self.registration.register(await json_object(request))
         return self._answer(registration, status=HTTPStatus.CREATED)
 
-    async def read(self, request: web.Request) -> web.Response:
+    async def read(self, request: web.Request) -> Answer:
         """Return the registration, without the secret, which only the client knows (RFC 7592 §2.1)."""
         record, token = await self._authorize(request)
         return self._answer(Registration(record=record, access_token=token, secret=None))
 
-    async def update(self, request: web.Request) -> web.Response:
+    async def update(self, request: web.Request) -> Answer:
         """Replace the metadata (RFC 7592 §2.2)."""
         record, token = await self._authorize(request)
         await self._count(request, "change ")
         metadata = await json_object(request)
         return self._answer(await self.registration.update(record, metadata, access_token=token))
 
-    async def delete(self, request: web.Request) -> web.Response:
+    async def delete(self, request: web.Request) -> Answer:
         """Delete the client (RFC 7592 §2.3)."""
         record, _ = await self._authorize(request)
         await self.registration.delete(record)
-        return web.Response(status=HTTPStatus.NO_CONTENT)
+        return empty_answer(HTTPStatus.NO_CONTENT)
 
     async def _authorize(self, request: web.Request) -> tuple[RegisteredClient, str]:
         token = presented_token(request, "bearer")
@@ -86,7 +95,7 @@ class RegisterEndpoint:
             raise MissingToken("the registration access token is missing")
         return await self.registration.authorize(request.match_info["client_id"], token), token
 
-    async def _count(self, request: web.Request, kind: str = "") -> None:
+    async def _count(self, request: Message, kind: str = "") -> None:
         await self.rate_limit.count(kind + network_of(self.client_address.find(request)))
 
     def _check_initial_access_token(self, token: str | None) -> None:
@@ -98,7 +107,7 @@ class RegisterEndpoint:
         if not any(matches):
             raise InvalidToken("the initial access token is not one of this service")
 
-    def _answer(self, registration: Registration, *, status: int = 200) -> web.Response:
+    def _answer(self, registration: Registration, *, status: int = 200) -> Answer:
         """Return the metadata and the client's credentials (RFC 7591 §3.2.1, RFC 7592 §3)."""
         record = registration.record
         content: dict[str, object] = {
@@ -111,12 +120,12 @@ class RegisterEndpoint:
         if registration.secret is not None:
             content["client_secret"] = registration.secret
             content["client_secret_expires_at"] = record.expires_at or 0
-        return json_answer(content, status=status).for_aiohttp()
+        return json_answer(content, status=status)
 
-    def _guard(self, handler: Handler) -> Handler:
+    def _guard(self, handler: Callable[[R], Awaitable[Answer]]) -> Callable[[R], Awaitable[Answer]]:
         """Add the challenge to errors about tokens, and write refusals to the audit log."""
 
-        async def handle(request: web.Request) -> web.Response:
+        async def handle(request: R) -> Answer:
             try:
                 return await handler(request)
             except TemporarilyUnavailable:
@@ -128,3 +137,12 @@ class RegisterEndpoint:
                 raise
 
         return handle
+
+
+def _for_aiohttp(
+    handler: Callable[[web.Request], Awaitable[Answer]],
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        return (await handler(request)).for_aiohttp()
+
+    return handle

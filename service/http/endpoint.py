@@ -113,7 +113,10 @@ class ScriptAccess(NamedTuple):
     )
 
 
-ANY_ORIGIN = ScriptAccess(any_origin=True)
+ANY_ORIGIN = ScriptAccess(
+    any_origin=True, request_headers=("Authorization", "Content-Type", "MCP-Protocol-Version")
+)
+"""MCP clients in a browser name their protocol's version where they ask for metadata."""
 CLIENT_ORIGINS = ScriptAccess(any_origin=False)
 
 

@@ -29,7 +29,7 @@ BODY_SECONDS = 30
 async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
     """Return the parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
     _check_media_type(request, FORM)
-    params = _form(request.body if isinstance(request, WholeRequest) else await _body(request))
+    params = _form(await _body(request))
     params.refuse_repeated(repeatable)
     params.refuse_too_long()
     return params
@@ -48,7 +48,7 @@ def _form(body: bytes) -> Params:
         raise InvalidRequest("the body is not UTF-8") from error
 
 
-async def json_object(request: web.Request) -> Mapping[str, object]:
+async def json_object(request: Message) -> Mapping[str, object]:
     """Return the members of a JSON body, each sent once (RFC 7591 §3.1, RFC 8259 §4)."""
     _check_media_type(request, JSON)
     body = await _body(request)
@@ -99,7 +99,9 @@ def _integer(digits: str) -> int:
     return number
 
 
-async def _body(request: web.Request) -> bytes:
+async def _body(request: Message) -> bytes:
+    if isinstance(request, WholeRequest):
+        return request.body
     try:
         if request.content.is_eof():  # nearly always all of it is here, and no timer is needed
             return await request.read()

@@ -129,11 +129,11 @@ class ClientEntry(types.Section):
     allow_insecure_redirect_uris: bool = False
     """true: redirect_uris may use http to a public host."""
     redirect_uris: types.Many[types.Uri] = ()
-    """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address, 127.0.0.1 or [::1] and not localhost, may differ (RFC 8252 §7.3, §8.3)."""
+    """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3), at localhost only where the URI names none."""
     post_logout_redirect_uris: types.Many[types.Uri] = ()
     """The URIs that a user may be sent to after a logout, compared exactly."""
     allowed_cors_origins: types.Many[types.Text] = ()
-    """Origins whose pages may call the token, userinfo and revocation endpoints; the origins of redirect_uris may do so without being listed."""
+    """Origins whose pages may call the token, userinfo, revocation, PAR and device authorization endpoints, also those of apps and browser extensions, such as capacitor://localhost; the origins of redirect_uris may do so without being listed."""
 
     require_pkce: bool = True
     """true: the client must use PKCE (RFC 7636), which protects codes from theft."""

@@ -7,7 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-_LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?")
+_LOOPBACK = re.compile(
+    r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?"
+)
+_LOCALHOST_WITH_PORT = "http://localhost:"
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9._-]+(:[0-9]{1,5})?")
 _MAX_PORT = 65535
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SHARED_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -22,18 +26,25 @@ def with_query(uri: str, parameters: Mapping[str, str]) -> str:
 def is_registered(
     redirect_uri: str, registered: Iterable[str], *, loopback_port_may_vary: bool
 ) -> bool:
-    """Return whether the client registered the redirect URI as an exact string (RFC 6749 §3.1.2.3)."""
+    """Return whether the client registered the redirect URI as an exact string (RFC 6749 §3.1.2.3).
+
+    The port may vary at a loopback address (RFC 8252 §7.3), and at `localhost` only where the registered URI names none.
+    """
     registered = tuple(registered)
     if redirect_uri in registered:
         return True
     if not loopback_port_may_vary:
         return False
     portless = _remove_loopback_port(redirect_uri)
-    return portless is not None and portless in map(_remove_loopback_port, registered)
+    return portless is not None and any(
+        _remove_loopback_port(uri) == portless
+        for uri in registered
+        if not uri.startswith(_LOCALHOST_WITH_PORT)
+    )
 
 
 def _remove_loopback_port(uri: str) -> tuple[str, str] | None:
-    """Return the URI in two parts around its port, or None if its host is not a loopback address."""
+    """Return the URI in two parts around its port, or None if its host is not this machine."""
     match = _LOOPBACK.fullmatch(uri)
     if match is None or int(match[2] or 0) > _MAX_PORT:
         return None
@@ -48,6 +59,20 @@ def origin_of(uri: str) -> str | None:
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     port = "" if url.port in (None, _DEFAULT_PORTS[url.scheme]) else f":{url.port}"
     return f"{url.scheme}://{host}{port}"
+
+
+def is_origin(text: str) -> bool:
+    """Return whether a browser, a WebView or an extension sends this as its origin (RFC 6454 §6.2)."""
+    scheme = text.partition(":")[0]
+    if scheme in _DEFAULT_PORTS:
+        return origin_of(text) == text
+    return _ORIGIN.fullmatch(text) is not None
+
+
+def private_use_scheme(uri: str) -> str | None:
+    """Return the scheme by which an application on the user's device gets the answer; None for the web's (RFC 8252 §7.1)."""
+    scheme, colon, _ = uri.partition(":")
+    return scheme.lower() if colon and scheme.lower() not in _DEFAULT_PORTS else None
 
 
 def redirect_hosts(redirect_uris: Iterable[str]) -> frozenset[str]:

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.usefixtures("one_store")  # it is compared before anyth
 def config() -> dict[str, Any]:
     configuration = fresh_configuration()
     client_in(configuration, "implicit")["redirect_uris"] += ["http://127.0.0.1:1/callback"]
-    client_in(configuration, "native")["redirect_uris"] += ["http://localhost/callback"]
+    client_in(configuration, "native")["redirect_uris"] += [
+        *("http://localhost/callback", "http://localhost:3000/at-one-port"),
+    ]
     client_in(configuration, "web")["redirect_uris"] += ["https://web.example/a%2Fb"]
     return configuration
 
@@ -92,6 +94,9 @@ async def test_a_redirect_uri_is_decoded_exactly_once(app: ClientApp) -> None:
         "http://127.0.0.1:51004/callback",
         "http://127.0.0.1/callback",
         "http://[::1]:51004/callback",
+        "http://localhost/callback",
+        "http://localhost:51004/callback",
+        "http://localhost:3000/at-one-port",
     ],
 )
 async def test_a_public_clients_loopback_port_may_vary(
@@ -105,7 +110,11 @@ async def test_a_public_clients_loopback_port_may_vary(
 @pytest.mark.parametrize(
     "redirect_uri",
     [
-        "http://localhost:1/callback",
+        "http://localhost:3001/at-one-port",
+        "http://localhost/at-one-port",
+        "http://localhost.evil.example:1/callback",
+        "https://localhost:51004/callback",
+        "http://localhost:51004/callback/",
         "http://127.0.0.1:51004/other",
         "http://127.0.0.2:1/callback",
         "https://127.0.0.1:51004/callback",

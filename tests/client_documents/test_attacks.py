@@ -117,7 +117,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "redirect_uris[1]": {"redirect_uris": ["{base}/callback", "https://127.0.0.1:1/callback"]},
     "redirect_uris[0] by user information": {"redirect_uris": ["https://{place}@other.example/"]},
     "redirect_uris[0] by its port": {"redirect_uris": ["https://127.0.0.1/callback"]},
-    "redirect_uris by its scheme": {"redirect_uris": ["app.example:/callback"]},
+    "redirect_uris[0] by its scheme": {"redirect_uris": ["app.example:/callback"]},
     "redirect_uris": {"redirect_uris": None},
     "redirect_uris by their number": {
         "redirect_uris": [f"http://127.0.0.1:{port}/" for port in range(1, 22)]

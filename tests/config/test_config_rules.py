@@ -651,10 +651,30 @@ def test_a_sound_redirect_is_no_problem(problems: Callable[..., Any], uri: str) 
     assert problems(yaml.dump(client(redirect_uris=[uri]))) == {}
 
 
-@pytest.mark.parametrize("origin", ["*", "https://app/", "https://app/x", "app", "https://app:443"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("*", "https://app/", "https://app/x", "app", "https://app:443", "null", "file://"),
+        *("capacitor://localhost/", "chrome-extension://*", "com.example.app:/", "HTTPS://app"),
+    ],
+)
 def test_what_no_browser_sends_is_no_origin(problems: Callable[..., Any], origin: str) -> None:
     found = problems(yaml.dump(client(allowed_cors_origins=[origin])))
     assert found["clients[web].allowed_cors_origins[0]"].severity == "error"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("https://app.example", "http://localhost:3000", "capacitor://localhost"),
+        *("chrome-extension://gebbhagfogifgggkldgodflihgfeippi", "ionic://localhost:8100"),
+        "moz-extension://c3a5a0b6-6d3a-4a58-9c3f-0e5f8f1d2b3c",
+    ],
+)
+def test_what_browsers_apps_and_extensions_send_is_an_origin(
+    problems: Callable[..., Any], origin: str
+) -> None:
+    assert problems(yaml.dump(client(allowed_cors_origins=[origin]))) == {}
 
 
 @pytest.mark.parametrize(

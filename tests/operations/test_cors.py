@@ -9,6 +9,7 @@ import pytest
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.http.endpoint import Direct, ScriptAccess
 from tests.conftest import Start
+from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 
 REGISTERED = "https://spa.example"
@@ -18,9 +19,13 @@ OPEN = [
     "/.well-known/oauth-authorization-server",
     "/.well-known/jwks.json",
 ]
-FOR_CLIENTS = ["/connect/token", "/connect/userinfo", "/connect/revocation"]
+FOR_CLIENTS = [
+    *("/connect/token", "/connect/userinfo", "/connect/revocation"),
+    *("/connect/par", "/connect/deviceauthorization"),
+]
 CLOSED = [
-    *("/connect/authorize", "/connect/par", "/connect/introspect", "/connect/endsession"),
+    *("/connect/authorize", "/connect/introspect", "/connect/endsession"),
+    "/connect/ciba",
     "/health/live",
 ]
 
@@ -29,6 +34,13 @@ CLOSED = [
 async def test_metadata_is_open_to_all(service: RunningService, path: str) -> None:
     answer = await service.get(path, headers={"Origin": STRANGER})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("path", OPEN)
+async def test_metadata_may_be_asked_for_by_mcp_clients(service: RunningService, path: str) -> None:
+    """They name their protocol's version, for which browsers ask first."""
+    allowed = (await _preflight(service, path, STRANGER)).headers["Access-Control-Allow-Headers"]
+    assert "MCP-Protocol-Version" in allowed.split(", ")
 
 
 @pytest.mark.rfc("8414#3.1")
@@ -48,6 +60,18 @@ async def test_a_registered_origin_may_ask(service: RunningService, path: str) -
     assert answer.status == 204
     assert answer.headers["Access-Control-Allow-Origin"] == REGISTERED
     assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
+
+
+@pytest.mark.parametrize(
+    "origin", ["capacitor://localhost", "chrome-extension://gebbhagfogifgggkldgodflihgfeippi"]
+)
+async def test_an_app_or_extension_may_ask_by_its_origin(
+    start: Start, config: dict[str, Any], origin: str
+) -> None:
+    client_in(config, "spa")["allowed_cors_origins"] = [origin]
+    service = await start(config)
+    answer = await _preflight(service, "/connect/token", origin)
+    assert answer.headers["Access-Control-Allow-Origin"] == origin
 
 
 @pytest.mark.parametrize("path", FOR_CLIENTS)

@@ -62,7 +62,13 @@ async def test_other_methods_are_refused(service: RunningService, method: str) -
     assert (answer.status, answer.headers["Allow"]) == (405, "POST")
 
 
-async def test_no_other_origin_reads_the_answer(service: RunningService) -> None:
-    sent = {"Origin": "https://spa.example"}
-    answer = await service.request("POST", PATH, json={}, headers=sent)
-    assert "Access-Control-Allow-Origin" not in answer.headers
+@pytest.mark.parametrize("path", [PATH, PATH + "/dc_x"])
+async def test_every_origin_may_register_and_none_may_manage(
+    service: RunningService, path: str
+) -> None:
+    """A client is not known before it registers; afterwards its token belongs to nobody's page."""
+    sent = {"Origin": "https://inspector.example", "Access-Control-Request-Method": "POST"}
+    asked = await service.request("OPTIONS", path, headers=sent)
+    answer = await service.request("POST", path, json={}, headers=sent)
+    told = [each.headers.get("Access-Control-Allow-Origin") for each in (asked, answer)]
+    assert told == (["*", "*"] if path == PATH else [None, None])

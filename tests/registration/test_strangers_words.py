@@ -26,8 +26,6 @@ WORDS = {
 }
 UNFIT = {
     "long": "a" * 81,
-    "blank": "   ",
-    "no-break spaces": "\u00a0\u3000",
     "Braille blanks": "\u2800\u2800",
     "marks alone": "\u0301\u0301",
     "a soft hyphen": "Ba\u00adnk",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from service.clients.registration.members import present_members
 from service.clock import clock
 from service.config.rules.uris import is_on_loopback, split_uri
 from service.model.catalogue import Registrable
@@ -15,7 +16,6 @@ from service.model.client import Client, Permissions, RegisteredClient
 from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url
 from service.protocol.errors import InvalidClientMetadata, InvalidRedirectUri
 from service.protocol.redirect_uri import origin_of
-from service.protocol.scope import parse_scope
 
 if TYPE_CHECKING:
     from service.clients.registration.metadata import RegistrationPolicy
@@ -84,6 +84,7 @@ class DocumentPolicy(msgspec.Struct, frozen=True, kw_only=True):
         self, url: ClientIdUrl, document: Mapping[str, object], *, expires_at: int
     ) -> RegisteredClient:
         """Return the metadata that count; raise an error that names the wrong member (RFC 7591 §3.2)."""
+        document = present_members(document)
         _refuse_secrets(document)
         if not document.get("client_name"):
             raise InvalidClientMetadata("client_name: is missing")
@@ -105,7 +106,7 @@ class DocumentPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return replace(client, allow_remember_consent=False, require_pkce=True)
 
     def _relevant(self, document: Mapping[str, object]) -> dict[str, object]:
-        """Return the members that count, without grant types and scope values that are for other servers."""
+        """Return the members that count, without grant types that are for other servers."""
         known = {
             name: value for name, value in document.items() if name.partition("#")[0] in MEMBERS
         }
@@ -120,8 +121,6 @@ class DocumentPolicy(msgspec.Struct, frozen=True, kw_only=True):
                 known[name] = [one for one in values if isinstance(one, str) and one in offered]
         if known.get("response_types", ["code"]) != ["code"]:
             raise InvalidClientMetadata("response_types: expected code")
-        if isinstance(scope := known.get("scope"), str):
-            known["scope"] = " ".join(parse_scope(scope) & self.registration.allowed_scopes)
         return known
 
 

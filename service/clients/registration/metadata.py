@@ -9,6 +9,7 @@ from dataclasses import replace
 import msgspec
 from pydantic import TypeAdapter, ValidationError
 
+from service.clients.registration.members import private_use_schemes
 from service.config.problem import Finding
 from service.config.registry import client_of
 from service.config.rules import registered_client
@@ -91,9 +92,11 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def accept(self, sent: Mapping[str, object]) -> dict[str, object]:
-        """Return the metadata with defaults; raise an error that names the wrong field (RFC 7591 §3.2)."""
-        known = {name: value for name, value in sent.items() if value is not None}
-        accepted = {name: known[name] for name in known if name in {*REGISTRABLE, "scope"}}
+        """Return the metadata with defaults; raise an error that names the wrong field (RFC 7591 §3.2).
+
+        The members are those that `present_members` left.
+        """
+        accepted = {name: sent[name] for name in sent if name in {*REGISTRABLE, "scope"}}
         metadata = _with_defaults(accepted, algorithms=self.offered.algorithms)
         metadata["scope"] = self._scope(metadata)
         if not isinstance(metadata.get("default_max_age", 0), int):  # config.yaml allows 15m
@@ -106,7 +109,7 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
             raise _to_error(next(schema_findings(error))) from error
         for finding in self._findings(entry):
             raise _to_error(finding)
-        return metadata | _check_tagged(known)
+        return metadata | _check_tagged(sent)
 
     def build_client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
         """Return the client of a record, without scope values that are no longer allowed."""
@@ -164,16 +167,19 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _scope(self, metadata: Mapping[str, object]) -> str:
-        """Return the registered scope, or all that is allowed; offline_access needs refresh_token (RFC 7591 §2)."""
+        """Return the scope that is registered: what was sent without values that are not allowed, else all that is allowed.
+
+        The answer shows what was left out (RFC 7591 §3.2.1); offline_access needs refresh_token.
+        """
         sent, scope = metadata.get("scope"), self.allowed_scopes
         if sent is not None:
             try:
-                scope = parse_scope(sent if isinstance(sent, str) else "")
+                scope &= parse_scope(sent if isinstance(sent, str) else "")
             except errors.InvalidScope as error:
                 description = "scope: expected values with spaces between them"
                 raise InvalidClientMetadata(description) from error
-        if not scope <= self.allowed_scopes:
-            raise InvalidClientMetadata("scope: holds a value that cannot be registered")
+            if not scope:
+                raise InvalidClientMetadata("scope: holds no value that can be registered")
         grant_types = metadata["grant_types"]
         refreshes = isinstance(grant_types, list) and "refresh_token" in grant_types
         return format_scope(scope if refreshes else scope - {OFFLINE_ACCESS})
@@ -223,10 +229,13 @@ def _to_error(finding: Finding) -> errors.OAuthError:
 
 
 def _with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -> dict[str, object]:
-    """Add the defaults for what the client has not sent (OpenID Connect Registration §2)."""
+    """Add the defaults for what the client has not sent (OpenID Connect Registration §2).
+
+    Clients that know RFC 7591 alone have no application_type; those with a scheme of their own are native.
+    """
     signing = "RS256" if "RS256" in algorithms else algorithms[0]
     metadata: dict[str, object] = {
-        "application_type": "web",
+        "application_type": "native" if private_use_schemes(sent) else "web",
         "grant_types": ["authorization_code"],
         "token_endpoint_auth_method": "client_secret_basic",
         "subject_type": "public",

@@ -11,9 +11,11 @@ from secrets import token_urlsafe
 from typing import cast
 
 import msgspec
+import structlog
 
 from service.clients.directory import RegisteredClients
 from service.clients.origins import RegisteredOrigins
+from service.clients.registration.members import present_members, private_use_schemes
 from service.clock import clock
 from service.keys.jose import looks_like_jwt
 from service.model.client import RegisteredClient, new_client_id, selector_of
@@ -22,6 +24,8 @@ from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
 from service.protocol import errors
 from service.store.stores import Stores
+
+log = structlog.stdlib.get_logger(__name__)
 
 SECRET_BYTES = 48
 """Random bytes of a secret; its 64 characters are enough for HS512 (RFC 7518 §3.2)."""
@@ -53,6 +57,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
 
     async def register(self, metadata: Mapping[str, object]) -> Registration:
         """Add a client (RFC 7591 §3.1)."""
+        metadata = present_members(metadata)
         _refuse_software_statement(metadata)
         client_id, now = new_client_id(), clock()
         selector = str(selector_of(client_id))
@@ -74,6 +79,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         else:
             await self.stores.kv.write(kept.put(record, selector, ttl=self.lifetime))
         await self.origins.add(record)
+        _warn_of_shared_schemes(record)
         self.emit(ClientRegistered(client_id=client_id))
         return Registration(record=record, access_token=token.text, secret=secret)
 
@@ -91,6 +97,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         self, record: RegisteredClient, metadata: Mapping[str, object], *, access_token: str
     ) -> Registration:
         """Replace all metadata of a client (RFC 7592 §2.2)."""
+        metadata = present_members(metadata)
         if metadata.get("client_id") != record.client_id:
             raise errors.InvalidRequest("client_id is missing, or is not that of the client")
         for name in _READ_ONLY:
@@ -107,6 +114,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         if not rewritten:
             raise errors.InvalidToken("the client was deleted meanwhile")
         await self.origins.add(changed)
+        _warn_of_shared_schemes(changed)
         self.emit(ClientUpdated(client_id=record.client_id))
         return Registration(record=changed, access_token=access_token, secret=secret)
 
@@ -168,6 +176,14 @@ def _read_secret(record: RegisteredClient, metadata: Mapping[str, object]) -> st
     ):
         raise errors.InvalidRequest("client_secret is not the one that was issued")
     return sent
+
+
+def _warn_of_shared_schemes(record: RegisteredClient) -> None:
+    """Log schemes that are no reversed domain name, so that another application may have chosen the same (RFC 8252 §7.1)."""
+    for scheme in sorted(private_use_schemes(record.metadata)):
+        if "." not in scheme:
+            event = "a client registered a scheme that any application may claim"
+            log.warning(event, client_id=record.client_id, scheme=scheme)
 
 
 def _refuse_software_statement(metadata: Mapping[str, object]) -> None:

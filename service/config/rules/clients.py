@@ -10,7 +10,7 @@ from service.config.problem import Finding, warning
 from service.config.registry import implied_response_types, response_types
 from service.config.rules.uris import is_loopback, is_public, is_unencrypted, split_uri
 from service.model.client_entry import ClientEntry
-from service.protocol.redirect_uri import origin_of
+from service.protocol.redirect_uri import is_origin, origin_of
 
 MAX_CODE_LIFETIME = 60
 _DANGEROUS_SCHEMES = frozenset(
@@ -97,9 +97,9 @@ def _judge_http(client: ClientEntry, name: str, uri: str) -> Iterator[Finding]:
 def cors_origins_are_origins(client: ClientEntry) -> Iterator[Finding]:
     """An Origin header has neither path nor wildcard (RFC 6454 §7)."""
     for at, origin in enumerate(client.allowed_cors_origins):
-        if split_uri(origin) is None or origin_of(origin) != origin:
+        if split_uri(origin) is None or not is_origin(origin):
             message = "expected an origin such as https://app.example.com (RFC 6454 §6.2)"
-            hint = "no path, no slash at the end, no *"
+            hint = "no path, no slash at the end, no *; of an app or extension such as capacitor://localhost"
             yield Finding(("allowed_cors_origins", at), message, hint)
 
 

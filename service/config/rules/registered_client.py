@@ -65,6 +65,10 @@ INVISIBLE = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
+_SYSTEM_SCHEME = re.compile(
+    r"ms-.+|search-ms|itms.*|facetime.*|shell|tel|sms|market|geo|maps|urn|git|ldaps?|nfs|rdp|sftp|smb|ssh|telnet|vnc"
+)
+"""Schemes that open a program of the operating system, or that IANA registered for something else (RFC 7595 §3.8)."""
 _BLANK = "\u2800"
 """The Braille pattern without a dot: Unicode calls it a symbol, and it looks like a space."""
 
@@ -114,15 +118,18 @@ def ciba_names_its_mode(client: ClientEntry, _: Offered) -> Iterator[Finding]:
 
 
 def redirects_fit_the_application_type(client: ClientEntry, _: Offered) -> Iterator[Finding]:
-    """Web: https, or loopback without implicit; native: a scheme of its own, loopback or https (§2)."""
+    """Web: https, or loopback without implicit; native: a scheme of its own, loopback or https (§2).
+
+    Many applications have a scheme without a dot, which another one may claim as well (RFC 8252 §7.1): the log has a warning.
+    """
     native, implicit = client.application_type == "native", "implicit" in client.allowed_grant_types
     for name in ("redirect_uris", "post_logout_redirect_uris"):
         for parts in filter(None, map(split_uri, getattr(client, name))):
             is_web, loopback = parts.scheme in {"http", "https"}, is_loopback(parts.hostname or "")
             if not is_web and not native:
                 yield Finding((name,), "a scheme of its own is for application_type native")
-            elif not is_web and "." not in parts.scheme:
-                yield Finding((name,), "its scheme is no reversed domain name (RFC 8252 §7.1)")
+            elif _SYSTEM_SCHEME.fullmatch(parts.scheme):
+                yield Finding((name,), "its scheme belongs to the system, not to the application")
             elif parts.scheme == "http" and not loopback:
                 yield Finding((name,), "http is for loopback addresses; use https")
             elif is_web and loopback and implicit and not native:
