@@ -36,7 +36,7 @@ from service.protocol.pkce import PLAIN
 from service.protocol.scope import OPENID
 from service.tokens.id_token import IdTokens
 from service.tokens.permitted import require_access
-from service.tokens.scope import check_allowed, check_resources, cut_scope
+from service.tokens.scope import check_allowed, check_asked, cut_scope
 
 _CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
 
@@ -101,8 +101,8 @@ def scope_fits_response_type(request: AuthorizeRequest, registry: Registry) -> N
 
 
 def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
-    """Every resource is known and understands some of the scope (RFC 8707 §2.1)."""
-    check_resources(registry, request.resources, request.scope, request.authorization_details)
+    """Every resource is known and understands some of the request, and each of its details is for one of them (RFC 8707 §2.1)."""
+    check_asked(registry, request.resources, request.scope, request.authorization_details)
 
 
 def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:

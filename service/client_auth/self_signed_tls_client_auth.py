@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from service.clients.published_keys import PublishedKeys
-from service.keys.certificates import is_valid_at, key_digest
+from service.keys.certificates import has_allowed_key, is_valid_at, key_digest
 from service.keys.foreign_keys import ForeignKeys
 from service.model.certificate import der_in_pem, der_in_x5c
 from service.model.client import Client
@@ -26,7 +26,9 @@ class SelfSignedTlsClientAuth(msgspec.Struct, frozen=True):
         certificate = evidence.request.certificate
         if certificate is None or not is_valid_at(certificate, evidence.request.now):
             return False
-        return client is not None and await self._is_registered(certificate, client)
+        if client is None or not has_allowed_key(certificate, client):
+            return False
+        return await self._is_registered(certificate, client)
 
     async def _is_registered(self, certificate: ClientCertificate, client: Client) -> bool:
         if any(_matches(certificate, each) for each in client.self_signed_certificates):

@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 import structlog
 
-from service.keys.certificates import is_chained
+from service.keys.certificates import has_allowed_key, is_chained
 from service.model.certificate import names_alternative, names_subject
 from service.model.client import Client
 from service.model.credentials import ClientCertificate, Evidence, RequestCredentials
@@ -34,9 +34,14 @@ class TlsClientAuth(msgspec.Struct, frozen=True):
         chained = is_chained(certificate, authorities, evidence.request.now)
         if client is None:
             return False
-        if chained and _names(certificate, client):
+        if not chained:
+            reason = "its chain, its time or its use is wrong"
+        elif not has_allowed_key(certificate, client):
+            reason = "the client's profile does not allow its key"
+        elif not _names(certificate, client):
+            reason = "it names another client"
+        else:
             return True
-        reason = "it names another client" if chained else "its chain, its time or its use is wrong"
         log.info("client certificate refused", client_id=client.client_id, reason=reason)
         return False
 

@@ -15,7 +15,7 @@ from service.http.credentials import DPOP, CredentialReader, dpop_proofs, presen
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.certificates import is_valid_at
+from service.keys.certificates import has_allowed_key, is_valid_at
 from service.model.authorization import Confirmation, token_type
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
@@ -52,7 +52,7 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Confirmation | None:
         """Return the key or certificate that the client proves to hold, if it does or has to (RFC 9449 §5, RFC 8705 §3)."""
         if client.tls_client_certificate_bound_access_tokens:
-            return self.read_certificate(request, credentials)
+            return self.read_certificate(request, client, credentials)
         if DPOP not in request.headers and not client.dpop_bound_access_tokens:
             return None
         return await self.verify(request, client)
@@ -67,10 +67,13 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
         proofs = dpop_proofs(request)
         if client.tls_client_certificate_bound_access_tokens:
             is_shown = client.is_public and credentials.certificate is not None
-            return self.read_certificate(request, credentials) if is_shown or proofs else None
+            is_read = is_shown or proofs
+            return self.read_certificate(request, client, credentials) if is_read else None
         return await self.verify(request, client) if proofs else None
 
-    def read_certificate(self, request: Message, credentials: RequestCredentials) -> Confirmation:
+    def read_certificate(
+        self, request: Message, client: Client, credentials: RequestCredentials
+    ) -> Confirmation:
         """Return the certificate that tokens are bound to; raise InvalidRequest unless a valid one is shown."""
         if dpop_proofs(request):
             raise InvalidRequest("the client's tokens are bound to its certificate, not by DPoP")
@@ -79,6 +82,8 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest("the client's tokens are bound to a certificate: none was shown")
         if not is_valid_at(certificate, credentials.now):
             raise InvalidRequest("the client's certificate has expired, or is not valid yet")
+        if not has_allowed_key(certificate, client):
+            raise InvalidRequest("the client's profile does not allow the key of its certificate")
         return certificate.confirmation
 
     async def verify(

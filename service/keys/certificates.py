@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from service.model.certificate import parse_certificate
+from service.model.certificate import has_fapi_key, parse_certificate
+from service.model.client import Client
 from service.model.credentials import ClientCertificate
 
 MAX_INTERMEDIATES = 4
@@ -30,6 +31,11 @@ def is_valid_at(certificate: ClientCertificate, now: int) -> bool:
         return False
     begin, end = parsed.not_valid_before_utc, parsed.not_valid_after_utc
     return begin.timestamp() <= now <= end.timestamp()
+
+
+def has_allowed_key(certificate: ClientCertificate, client: Client) -> bool:
+    """Return whether the client's profile allows the key of the certificate (FAPI 2.0 Security Profile §5.4.1)."""
+    return not client.follows_fapi or has_fapi_key(certificate.der)
 
 
 @lru_cache(maxsize=1000)

@@ -23,6 +23,10 @@ MAX_MODULUS = 2731
 """Characters of an RSA key's `n`: 16384 bits, the most that libraries compute with."""
 
 
+MAX_EXPONENT = 6
+"""Characters of an RSA key's `e`: 32 bits. With as many bits as `n` has, a signature takes a hundred times as long to verify."""
+
+
 class UnknownKey(JwtRefused):
     """None of the known keys fits; the signer may have published a new one since."""
 
@@ -110,6 +114,8 @@ def accepted_header(
 def _read_key(entry: Mapping[str, object], alg: str) -> Key | None:
     # A private key is not even read: its check takes half a minute for numbers that were chosen so.
     if "d" in entry or len(str(entry.get("n", ""))) > MAX_MODULUS:
+        return None
+    if len(str(entry.get("e", ""))) > MAX_EXPONENT:
         return None
     try:
         key = Key.load(entry, alg)

@@ -43,6 +43,7 @@ _OPERATIONS: Mapping[str, frozenset[str]] = {
 }
 """The operations of a key to encrypt to, by its type (RFC 7517 §4.3)."""
 
+_SHORT = f"the key has fewer than {MIN_RSA_BITS} bits"
 _SIGNATURES = frozenset({"sign", "verify"})
 _DOTS = 2
 
@@ -75,7 +76,7 @@ class Key:
         """Read a JWK, its JSON or a PEM; ValueError if it is not a key for `alg`. `is_own`: this service made and sealed it."""
         try:
             key = _read_key(source, alg, is_own=is_own)
-        except (JoseError, TypeError, KeyError) as error:
+        except (JoseError, TypeError, KeyError, AttributeError) as error:
             raise ValueError("not a key that this service understands") from error
         return cls(key.kid or key.thumbprint(), alg, key)
 
@@ -168,27 +169,36 @@ def _read_own_rsa(jwk: Any) -> RSAKey:
 
 
 def _read_key(source: Mapping[str, Any] | bytes, alg: str, *, is_own: bool) -> Any:
-    """Read a key of joserfc's for this algorithm, by its type, length and own members (RFC 7517 §4.2-4.4, RFC 7518 §3.3)."""
-    kind, _ = KEYS[alg]
-    encrypts = alg in ENCRYPTION_ALGORITHMS
+    """Read a key of joserfc's for this algorithm, by its type, length, curve and own members (RFC 7518 §3.3)."""
+    kind, size = KEYS[alg]
     if isinstance(source, bytes) and source.lstrip().startswith(b"{"):
         source = orjson.loads(source)
     if isinstance(source, Mapping):
-        source = dict(source)
-        # joserfc accepts one value, and browsers export others or none.
-        operations = source.pop("key_ops", None)
-        if operations and (_OPERATIONS[kind] if encrypts else _SIGNATURES).isdisjoint(operations):
-            raise ValueError(f"the key is not one for {alg}")
+        source = _read_members(source, alg)
     is_own_rsa = is_own and kind == "RSA"
     key: Any = _read_own_rsa(source) if is_own_rsa else JWKRegistry.import_key(source, kind)
     if kind == "RSA" and key.raw_value.key_size < MIN_RSA_BITS:
-        raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
-    if encrypts:
+        raise ValueError(_SHORT)
+    if kind == "OKP" and key.curve_name != size:  # not Ed448, which EdDSA may mean elsewhere
+        raise ValueError(f"the key is not one of {size}")
+    if alg in ENCRYPTION_ALGORITHMS:
         key.check_use("enc")
         key.check_alg(alg)
     elif not JWSRegistry.filter_algorithms(key, [alg]):
         raise ValueError(f"the key is not one for {alg}")
     return key
+
+
+def _read_members(jwk: Mapping[str, Any], alg: str) -> dict[str, Any]:
+    """Return the members for joserfc, which looks at some of these in another way, or only warns (RFC 7517 §4.1-4.4)."""
+    members, (kind, _) = dict(jwk), KEYS[alg]
+    operations = members.pop("key_ops", None)  # joserfc accepts one, and browsers export others
+    usual = _OPERATIONS[kind] if alg in ENCRYPTION_ALGORITHMS else _SIGNATURES
+    if members.get("kty") != kind or (operations and usual.isdisjoint(operations)):
+        raise ValueError(f"the key is not one for {alg}")
+    if kind == "RSA" and base64_to_int(members["n"]).bit_length() < MIN_RSA_BITS:
+        raise ValueError(_SHORT)
+    return members
 
 
 @lru_cache(maxsize=100)  # there are as many as keys and types of tokens

@@ -152,11 +152,13 @@ def build_key_source(
     return StoredKeys(ring=ring, kv=kv, prefix=prefix, seal=seal, policy=policy, now=now, emit=emit)
 
 
-def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> tuple[str, ...]:
-    """Return the algorithms of request objects that clients registered, and the usual ones if any client may register."""
-    registered = {client.request_object_encryption_alg for client in clients}
+def encryption_algorithms(
+    clients: Iterable[Client], *, configured: Iterable[str], registration: bool
+) -> tuple[str, ...]:
+    """Return the algorithms of request objects that the operator or a client asks for, and the usual ones if any client may register."""
     usual = DEFAULT_ENCRYPTION if registration else ()
-    return tuple(alg for alg in ENCRYPTION_ALGORITHMS if alg in registered or alg in usual)
+    asked = {*configured, *usual, *(client.request_object_encryption_alg for client in clients)}
+    return tuple(alg for alg in ENCRYPTION_ALGORITHMS if alg in asked)
 
 
 async def follow_keys(source: KeySource) -> Never:

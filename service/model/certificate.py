@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
@@ -32,6 +33,8 @@ _HEXADECIMAL = re.compile(r"(?<==)#((?:[0-9A-Fa-f]{2})+)(?=[,+]|$)")
 _TEXT_TAGS = (0x0C, 0x13, 0x16)
 """Of UTF8String, PrintableString and IA5String (X.690 §8.23)."""
 
+_MIN_RSA_BITS, _MIN_EC_BITS = 2048, 224
+
 _UNREADABLE = (
     *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
     *(UnsupportedAlgorithm, TypeError),
@@ -48,6 +51,20 @@ def parse_certificate(der: bytes) -> x509.Certificate:
     except _UNREADABLE as error:
         raise ValueError(str(error)) from error
     return certificate
+
+
+@lru_cache(maxsize=1000)
+def has_fapi_key(der: bytes) -> bool:
+    """Return whether the key is one that FAPI allows: RSA of 2048 bits, EC of 224, or Ed25519 (FAPI 2.0 Security Profile §5.4.1)."""
+    try:
+        key = parse_certificate(der).public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    if isinstance(key, rsa.RSAPublicKey):
+        return key.key_size >= _MIN_RSA_BITS
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return key.curve.key_size >= _MIN_EC_BITS
+    return isinstance(key, ed25519.Ed25519PublicKey)
 
 
 @lru_cache(maxsize=1000)

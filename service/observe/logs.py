@@ -57,6 +57,7 @@ def configure_logs(level: str, environ: Mapping[str, str] = os.environ) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    logging.captureWarnings(capture=True)  # else Python writes those of libraries beside the log
 
 
 def _add_ids(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -44,7 +44,9 @@ def open_key_source(shared: Shared) -> KeySource:
         seal=shared.seal,
         longest_token=longest_token,
         encryption=lambda: encryption_algorithms(
-            registry.current.clients.values(), registration=registration
+            registry.current.clients.values(),
+            configured=shared.configuration.signing.encryption_algorithms,
+            registration=registration,
         ),
         now=clock,
         emit=shared.emit,

@@ -34,6 +34,18 @@ def check_details(
     return details
 
 
+def check_takers(
+    registry: Registry, details: Collection[Detail], resources: Collection[str]
+) -> None:
+    """Refuse details that no token of the request would carry: those of another API than the resources asked for."""
+    named = registry.api_names(resources)
+    for at, detail in enumerate(details if resources else ()):
+        if find_resource(registry, detail) not in named:
+            message = f"{PARAMETER}[{at}] has a type that none of the resources asked for takes"
+            refused = RefusedValue(PARAMETER, str(detail["type"]))
+            raise InvalidAuthorizationDetails(message, refused=refused)
+
+
 def permitted_details(details: Iterable[Detail], permissions: Permissions) -> tuple[Detail, ...]:
     """Return those of types that the client may still ask for."""
     types = permissions.authorization_details_types

@@ -14,7 +14,7 @@ from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
-from service.tokens.authorization_details import details_for, resources_of
+from service.tokens.authorization_details import check_takers, details_for, resources_of
 from service.tokens.claims import api_claims, pick
 from service.tokens.granting import ScopeRule
 from service.tokens.permitted import require_access
@@ -94,9 +94,22 @@ def requested_access(
     resources = tuple(dict.fromkeys(asked))
     if rule in {ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_ASSERTION}:
         _check_known(registry, resources)
+        check_takers(registry, details, resources)
         return scope, resources
-    check_resources(registry, resources, scope, details)
+    check_asked(registry, resources, scope, details)
     return cut_scope(registry, scope, resources), resources
+
+
+def check_asked(
+    registry: Registry,
+    resources: Collection[str],
+    scope: frozenset[str],
+    details: Collection[Detail],
+) -> None:
+    """Refuse a request of which a part would be for nobody: a resource, or an object of `authorization_details`."""
+    _check_known(registry, resources)
+    check_takers(registry, details, resources)
+    check_resources(registry, resources, scope, details)
 
 
 def check_resources(

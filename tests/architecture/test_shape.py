@@ -9,7 +9,7 @@ from pathlib import Path
 
 from service.protocol import errors
 
-MAX_FILE_LINES = 300
+MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 40
 COSTLY = {
     *("charset", "content_type", "cookies", "forwarded", "http_range", "json", "multipart", "post"),

@@ -89,9 +89,11 @@ def test_the_operators_keys_decrypt_what_clients_encrypt(
         {"path": "key.pem"},
         *([{"path": "key.pem", "use": "enc"} | key] if key is not None else []),
     ]
-    signing = yaml.dump({"signing": {"source": "files", "keys": keys}})
+    asked = {"encryption_algorithms": ["ECDH-ES"]}
+    signing = yaml.dump({"signing": {"source": "files", "keys": keys} | asked})
     found = problems(signing + file(request_object_encryption_alg="ECDH-ES"))
     assert ("clients[web].request_object_encryption_alg" in found) is not sound
+    assert ("signing.encryption_algorithms[0]" in found) is not sound
 
 
 @pytest.mark.rfc("7517#5")

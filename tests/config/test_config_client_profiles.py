@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from service.config.configuration import Configuration
 from service.config.problem import Problem
 from service.config.rules.profiles import RULES
 from service.model.profiles import with_profile_defaults
+from tests.driving.authority import self_signed
 
 Problems = Callable[..., dict[str, Problem]]
 Read = Callable[..., Configuration]
 
+WEAK_CERTIFICATE = self_signed(key=ec.generate_private_key(ec.SECP192R1()))
+WEAK_JWK = {"kty": "EC", "x5c": [b64encode(WEAK_CERTIFICATE.der).decode()]}
 FAPI2 = ("fapi2_security", "fapi2_message_signing")
 
 
@@ -126,6 +131,12 @@ WEAK_FAPI2 = (
         {"jwks": {"keys": [{"kty": "RSA", "n": "x" * 171, "e": "AQAB"}]}},
         "jwks.keys[0]",
     ),
+    (
+        "key_sizes",
+        {"jwks": None, "self_signed_certificates": [WEAK_CERTIFICATE.pem]},
+        "self_signed_certificates[0]",
+    ),
+    ("key_sizes", {"jwks": {"keys": [WEAK_JWK]}}, "jwks.keys[0]"),
     ("no_rsa1_5", {"request_object_encryption_alg": "RSA1_5"}, "request_object_encryption_alg"),
     ("bound_tokens", {"dpop_bound_access_tokens": False}, "dpop_bound_access_tokens"),
     (

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -25,7 +25,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from service.protocol.base64url import base64url
 from tests.driving.certificate import FOR_AUTHORITIES
 
-PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+EdwardsKey = ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | EdwardsKey
 DAY = timedelta(days=1)
 FOR_CLIENTS: tuple[x509.ExtensionType, ...] = (
     x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]),
@@ -179,7 +180,8 @@ def _sign(
     for is_critical, those in ((False, extensions), (True, critical)):
         for each in those:
             builder = builder.add_extension(each, critical=is_critical)
-    signed = builder.sign(issuer.key if issuer else key, hashes.SHA256())
+    signer = issuer.key if issuer else key
+    signed = builder.sign(signer, None if isinstance(signer, EdwardsKey) else hashes.SHA256())
     return Certified(signed, key, chain)
 
 

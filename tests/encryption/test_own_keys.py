@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conftest import Start
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 
@@ -42,3 +43,14 @@ async def test_published_keys_have_no_private_part(
     await service.parts.keys.source.refresh()
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     assert set(keys[1]) == {"kty", "use", "alg", "kid", "n", "e"}
+
+
+async def test_the_operator_asks_for_keys_that_no_client_registered(
+    config: dict[str, Any], start: Start
+) -> None:
+    algorithms = ["RSA-OAEP-256", "ECDH-ES"]
+    config["signing"] = config.get("signing", {}) | {"encryption_algorithms": algorithms}
+    service = await start(config)
+    assert await read_jwks(service) == [("sig", "ES256"), *(("enc", alg) for alg in algorithms)]
+    metadata = (await service.get("/.well-known/openid-configuration")).json
+    assert set(algorithms) <= set(metadata["request_object_encryption_alg_values_supported"])

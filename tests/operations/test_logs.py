@@ -81,6 +81,20 @@ def test_event_without_members_is_logged_by_its_name(
     assert set(json.loads(lines[0])) == {"timestamp", "level", "logger", "event", "request_id"}
 
 
+def test_a_warning_of_a_library_is_a_line_of_the_log() -> None:
+    program = """
+import warnings
+from service.observe.logs import configure_logs
+configure_logs("info", {"SERVICE_LOG_FORMAT": "json"})
+warnings.warn("short key")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    (line,) = ran.stderr.splitlines()
+    written = json.loads(line)
+    assert (written["level"], written["logger"]) == ("warning", "py.warnings")
+    assert "short key" in written["event"]
+
+
 def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
     log.note(LoginFailed(username='a\r\n{"event":"forged"}\x00', address="", reason="unknown"))
     assert len("".join(lines).splitlines()) == 1

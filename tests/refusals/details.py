@@ -110,10 +110,26 @@ ROWS = [
         (400, "invalid_request"),
         {"details that are sent twice": {NAME: [encode(PAYMENT), encode(PAYMENT)]}},
     ),
+    *(
+        row
+        for place, refusal in PLACES
+        for row in refused(
+            place,
+            refusal,
+            {
+                "details for another resource": RIGHT | {"resource": "accounts"},
+                "some details for another resource": {
+                    NAME: encode(PAYMENT, ACCOUNTS),
+                    "resource": "payments",
+                },
+            },
+            pytest.mark.rfc("9396#5", "8707#2"),
+        )
+    ),
     *refused(
         ClientCredentials(proven=False),
         (400, "invalid_target"),
-        {"details for another resource": RIGHT | {"resource": "accounts"}},
+        {"details and an unknown resource": RIGHT | {"resource": "unknown"}},
     ),
     *refused(
         Authorize("implicit", {"response_type": "id_token", "scope": "openid"}),

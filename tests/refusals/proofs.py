@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+from warnings import catch_warnings
 
 import pytest
-from joserfc.jwk import ECKey, OctKey
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from service.protocol.base64url import base64url
 from tests.driving.dpop import DpopKey
@@ -25,6 +29,22 @@ def symmetric(key: DpopKey) -> str:
     shared = OctKey.generate_key(256)
     jwk = shared.as_dict(private=True)
     return DpopKey(key.issuer, "HS256", shared).proof(header={"jwk": jwk})
+
+
+def rsa_key(*, bits: int = 2048, exponent: int = 65537) -> RSAKey:
+    """Make a key of this size; the exponent has to fit, which is tried again and again."""
+    while True:
+        made = rsa.generate_private_key(65537, bits).private_numbers()
+        p, q, order = made.p, made.q, (made.p - 1) * (made.q - 1)
+        with suppress(ValueError):  # the exponent has no inverse
+            d = pow(exponent, -1, order)
+            rest = (d % (p - 1), d % (q - 1), rsa.rsa_crt_iqmp(p, q))
+            public = rsa.RSAPublicNumbers(exponent, p * q)
+            key = rsa.RSAPrivateNumbers(p, q, d, *rest, public).private_key()
+            with catch_warnings(action="ignore"):  # of a short key
+                return RSAKey.import_key(
+                    key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+                )
 
 
 def unsigned(key: DpopKey) -> str:
@@ -73,6 +93,15 @@ KEYS = {
         lambda _: ECKey.generate_key("P-384").as_dict(private=False)
     ),
     "a jwk to encrypt with": with_jwk(lambda key: {**key.key.as_dict(private=False), "use": "enc"}),
+    "a jwk without its type": with_jwk(lambda key: {**key.key.as_dict(private=False), "kty": None}),
+    "a jwk of another type": with_jwk(lambda key: {**key.key.as_dict(private=False), "kty": "OKP"}),
+    "a key of Ed448": lambda key: DpopKey(
+        key.issuer, "EdDSA", OKPKey.generate_key("Ed448")
+    ).proof(),
+    "an RSA key whose exponent has 33 bits": lambda key: DpopKey(
+        key.issuer, "PS256", rsa_key(exponent=2**32 + 15)
+    ).proof(),
+    "an RSA key of 1024 bits": lambda key: DpopKey(key.issuer, "PS256", rsa_key(bits=1024)).proof(),
     "a symmetric key": symmetric,
     "alg none": unsigned,
     "another signature": lambda key: key.proof()[:-8] + key.proof()[-8:],

@@ -172,6 +172,10 @@ def request_objects_can_be_decrypted(file: ConfigurationFile) -> Iterator[Findin
         return
     files = [key for key in file.signing.keys if key.use == "enc"]
     held = {alg for key in files for alg in ([key.algorithm] if key.algorithm else _USUAL)}
+    for place, configured in enumerate(file.signing.encryption_algorithms):
+        if configured not in held:
+            message = f"{configured} needs a key with use: enc in signing.keys"
+            yield Finding(("signing", "encryption_algorithms", place), message)
     for at, client in enumerate(file.clients):
         alg = client.request_object_encryption_alg
         if alg is not None and alg not in SYMMETRIC and alg not in held:

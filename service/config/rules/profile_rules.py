@@ -26,6 +26,7 @@ _ALGORITHMS = tuple(
 )
 """The keys of a client that name a signature algorithm."""
 _ALLOWED = "the profile allows PS256, ES256 and EdDSA"
+_WEAK_CERTIFICATE = "the profile requires certificates with RSA keys of at least 2048 bits, EC keys of at least 224, or Ed25519"
 _LEAST_SKEW, _MOST_SKEW = 10, 60
 _MAX_PUSHED_LIFETIME = 599
 _MIN_RSA_BYTES = 256
@@ -121,12 +122,20 @@ def algorithms_of_everybody(file: ConfigurationFile, _: Clients) -> Iterator[Fin
 
 
 def long_keys(client: ClientEntry) -> Iterator[Finding]:
-    """An RSA key has 2048 bits at least; every curve that is supported has more than 224."""
+    """An RSA key has 2048 bits at least, an EC key 224, and EdDSA is by Ed25519; in certificates, too."""
+    from service.model.certificate import der_in_pem, der_in_x5c, has_fapi_key  # noqa: PLC0415 - X.509, for few clients
+
     for at, key in keys_in(client.jwks):
-        modulus = key.get("n")
+        modulus, certificate = key.get("n"), der_in_x5c(key.get("x5c"))
         if isinstance(modulus, str) and 0 < _length(modulus) < _MIN_RSA_BYTES:
             message = "the profile requires RSA keys of at least 2048 bits"
             yield Finding(("jwks", "keys", at), message)
+        elif certificate is not None and not has_fapi_key(certificate):
+            yield Finding(("jwks", "keys", at), _WEAK_CERTIFICATE)
+    for at, text in enumerate(client.self_signed_certificates):
+        certificate = der_in_pem(text)
+        if certificate is not None and not has_fapi_key(certificate):
+            yield Finding(("self_signed_certificates", at), _WEAK_CERTIFICATE)
 
 
 def bound_tokens(client: ClientEntry) -> Iterator[Finding]:

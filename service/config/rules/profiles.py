@@ -108,10 +108,15 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="key_sizes",
-        says="RSA keys have 2048 bits and EC keys 224 bits at least (FAPI 2.0 Security Profile §5.4.1)",
+        says="RSA keys have 2048 bits and EC keys 224 bits at least, and EdDSA is by Ed25519, in certificates, too (FAPI 2.0 Security Profile §5.4.1)",
         profiles=FAPI,
         of_client=judge.long_keys,
-        enforced=("service/keys/jose.py",),
+        enforced=(
+            "service/keys/jose.py",
+            "service/client_auth/tls_client_auth.py",
+            "service/client_auth/self_signed_tls_client_auth.py",
+            "service/http/key_proofs.py",
+        ),
     ),
     Rule(
         name="no_rsa1_5",

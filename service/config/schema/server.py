@@ -112,6 +112,9 @@ class Signing(types.Section):
     )
     """The signature algorithms that clients may choose: RS, PS and ES with 256, 384 or 512, and EdDSA. The first is the
     default."""
+    encryption_algorithms: types.Many[types.PublicKeyAlgorithm] = ()
+    """Algorithms by which every client may encrypt request objects to the service, which has a key for each then. It has one for
+    each that a client registers anyway."""
     source: Literal["store", "files"] = "store"
     """store: the service makes and rotates keys, and keeps them encrypted in the store for all replicas. files: you make
     keys, and list them under keys."""
