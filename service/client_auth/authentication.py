@@ -140,7 +140,7 @@ class ClientAuthentication:
         sent = [candidate for candidate in candidates if candidate.method.reads]
         if len({each.method.reads for each in sent}) > 1:
             raise InvalidRequest("the request authenticates the client in more than one way")
-        if not sent and (not candidates or request.authorization is not None):
+        if not candidates:
             raise InvalidClient("the request does not authenticate a client")
         # The assertion of a platform is not one that a client has made for itself.
         return [one for one in sent if one.name == WORKLOAD] or sent or candidates
