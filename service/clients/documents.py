@@ -24,6 +24,7 @@ from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.request_context import current_request
 from service.protocol.client_id_url import ClientIdUrl
 from service.protocol.errors import InvalidClient, OAuthError, TemporarilyUnavailable
+from service.protocol.json_input import parse_unambiguous_json, require_object
 from service.store.rate_limit import RateLimit, network_of
 
 MAX_BYTES = 5 * 1024
@@ -131,8 +132,8 @@ class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
         if not _JSON.fullmatch(media_type):
             raise self._report_absent(url, "its Content-Type is not JSON")
         try:
-            document = msgspec.json.decode(answer.body, type=dict[str, object])
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            document = require_object(parse_unambiguous_json(answer.body))
+        except ValueError as error:
             raise self._report_absent(url, "it is not a JSON object") from error
         if document.get("client_id") != url.url:
             raise self._report_absent(url, "its client_id is not its URL")

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import msgspec
-import orjson
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
@@ -17,6 +16,7 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.workload import WorkloadIssuer
+from service.protocol.json_input import parse_json
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -79,7 +79,7 @@ class IssuerKeys:
         answer = await self._http.fetch(url)
         if answer.status != HTTPStatus.OK:
             raise Unreachable(f"status {answer.status}")
-        metadata = msgspec.convert(orjson.loads(answer.body), _Metadata)
+        metadata = msgspec.convert(parse_json(answer.body), _Metadata)
         if metadata.issuer != issuer:
             raise ValueError("it is that of another issuer")
         schemes = ("https://", "http://") if urlsplit(issuer).scheme == "http" else ("https://",)

@@ -8,7 +8,6 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple
 
-import orjson
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
@@ -18,6 +17,7 @@ from service.keys.jose import VerifiedClaims
 from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.registry import KeyOwner
+from service.protocol.json_input import parse_json
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -114,6 +114,6 @@ class PublishedKeys:
 @lru_cache(maxsize=500)  # parsing keys is slow
 def _parse_registered_keys(jwks: str) -> ForeignKeys:
     try:
-        return ForeignKeys.from_jwks(orjson.loads(jwks))
+        return ForeignKeys.from_jwks(parse_json(jwks))
     except ValueError:
         return NO_KEYS

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import orjson
 
 from service.caching import BoundedCache
 from service.clients.issuer_keys import IssuerKeys
@@ -18,6 +17,7 @@ from service.keys.jose import VerifiedClaims
 from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
 from service.model.workload import WorkloadIssuer
+from service.protocol.json_input import parse_json
 
 MAX_ISSUERS = 100
 
@@ -101,7 +101,7 @@ class TrustBundle:
         """Return its keys for JWT-SVIDs, and for how many seconds they count; ValueError if it is malformed or old."""
         if len(body) > MAX_BYTES:
             raise ValueError(f"it is longer than {MAX_BYTES} bytes")
-        bundle = msgspec.convert(orjson.loads(body), _Bundle)
+        bundle = msgspec.convert(parse_json(body), _Bundle)
         sequence = bundle.spiffe_sequence
         if sequence is not None and sequence < self._sequence:
             raise ValueError("its spiffe_sequence is lower than that of the bundle before")

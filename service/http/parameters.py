@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
-from typing import cast
 
-import orjson
 from aiohttp import web
 from multidict import istr
 
 from service.http.endpoint import Message, WholeRequest
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
+from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.params import REPEATABLE, Params
 
 FORM = "application/x-www-form-urlencoded"
@@ -53,13 +51,9 @@ async def json_object(request: Message) -> Mapping[str, object]:
     _check_media_type(request, JSON)
     body = await _body(request)
     try:
-        orjson.loads(body)  # stricter than the parser that finds repeated members
-        content: object = json.loads(body, object_pairs_hook=_members, parse_int=_integer)
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest("the body is not JSON, too deep, or has too large numbers") from error
-    if not isinstance(content, dict):
-        raise InvalidRequest("the body is not a JSON object")
-    return cast("dict[str, object]", content)
+        return require_object(parse_unambiguous_json(body))
+    except JsonRefused as refused:
+        raise InvalidRequest(f"the body {refused}") from refused
 
 
 def query_params(request: web.Request) -> Params:
@@ -82,21 +76,6 @@ def _check_media_type(request: Message, wanted: str) -> None:
         raise UnsupportedMediaType(f"the body has to be {wanted}")
     if _CONTENT_ENCODING in request.headers:
         raise UnsupportedMediaType("the body has to be sent without a content coding")
-
-
-def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise InvalidRequest("a member of the JSON body is sent more than once")
-    return members
-
-
-def _integer(digits: str) -> int:
-    """Return a number that JSON can hold; raise ValueError for more than 64 bits (RFC 8259 §6)."""
-    number = int(digits)
-    if not -(2**63) <= number < 2**64:
-        raise ValueError("it has more than 64 bits")
-    return number
 
 
 async def _body(request: Message) -> bytes:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 import msgspec
-import orjson
 
 from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import JwtRefused, Key, VerifiedClaims
+from service.protocol.json_input import parse_json
 
 MAX_BYTES = 128 * 1024
 """Of a JWK set; a longer one is refused."""
@@ -50,7 +50,7 @@ class ForeignKeys:
         """Read a JWK set; ValueError if it is malformed or too large."""
         if len(body) > MAX_BYTES:
             raise ValueError(f"it is longer than {MAX_BYTES} bytes")
-        return cls.from_jwks(orjson.loads(body))
+        return cls.from_jwks(parse_json(body))
 
     @classmethod
     def from_jwks(cls, jwks: object) -> ForeignKeys:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import monotonic
-from typing import Any, NewType, cast
+from typing import Any, NewType
 
 import msgspec
 import orjson
@@ -24,6 +24,8 @@ from joserfc.util import base64_to_int
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS, KEYS, MAC_ALGORITHMS, MIN_RSA_BITS
 from service.model.events import Emit
 from service.model.timings import Signed, ignore_timing
+from service.protocol import json_input
+from service.protocol.authorization_details import PARAMETER
 from service.protocol.base64url import base64url
 
 VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
@@ -278,14 +280,15 @@ def _decode(text: str) -> bytes:
 
 
 def decode_json(part: str) -> Mapping[str, object]:
-    """Decode the JSON object in a part of a JWT (RFC 7515 §2)."""
+    """Decode the JSON object in a part of a JWT; one with authorization details must have one meaning only (RFC 7515 §2)."""
+    decoded = _decode(part)
     try:
-        content = orjson.loads(_decode(part))
-    except orjson.JSONDecodeError as error:
-        raise JwtRefused("a part of it is not JSON") from error
-    if not isinstance(content, dict):
-        raise JwtRefused("a part of it is not a JSON object")
-    return cast("dict[str, object]", content)
+        content = json_input.require_object(json_input.parse_json(decoded))
+        if PARAMETER in content:
+            content = json_input.require_object(json_input.parse_unambiguous_json(decoded))
+    except json_input.JsonRefused as refused:
+        raise JwtRefused(f"a part of it {refused}") from refused
+    return content
 
 
 def time_in(claims: Mapping[str, object], name: str) -> float | None:

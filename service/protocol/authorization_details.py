@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
-import msgspec
-
 from service.protocol.errors import InvalidAuthorizationDetails
+from service.protocol.json_input import LARGEST_INTEGER, JsonRefused, parse_unambiguous_json
 
 Detail = Mapping[str, object]
 """One object of authorization_details; its `type` says what its other members mean."""
@@ -22,20 +21,15 @@ MAX_DEPTH = 16
 NARROWABLE = frozenset({"locations", "actions", "datatypes", "privileges"})
 """The common members that list what is allowed (RFC 9396 §2.2)."""
 
-_LARGEST_INTEGER = 2**63 - 1
-"""Larger ones are not the same number for every reader of JSON (RFC 8259 §6)."""
-
-_decode = msgspec.json.Decoder().decode
-
 
 def parse_details(text: str) -> tuple[Detail, ...]:
     """Return the objects; InvalidAuthorizationDetails if they are too long, too many, too deep or without a type."""
     if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
         raise InvalidAuthorizationDetails(f"{PARAMETER} is longer than {MAX_BYTES} bytes")
     try:
-        sent: object = _decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidAuthorizationDetails(f"{PARAMETER} is not JSON") from error
+        sent = parse_unambiguous_json(text)
+    except JsonRefused as refused:
+        raise InvalidAuthorizationDetails(f"{PARAMETER} {refused}") from refused
     return read_details(sent)
 
 
@@ -61,7 +55,7 @@ def _read_detail(sent: object, at: int) -> Detail:
     for value, depth in _walk(detail, 1):
         if depth > MAX_DEPTH:
             raise InvalidAuthorizationDetails(f"{PARAMETER}[{at}] is nested too deeply")
-        if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
             raise InvalidAuthorizationDetails(f"{PARAMETER}[{at}] has a number that is too large")
     return detail
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
 from service.protocol.errors import InvalidRequest
+from service.protocol.json_input import JsonRefused, parse_unambiguous_json
 
 MOST_LOCALES = 10
 
@@ -159,9 +159,9 @@ class ClaimsParameter:
 def parse_claims(text: str | None) -> ClaimsParameter:
     """Read a claims parameter; unknown members mean nothing (OIDC Core §5.5)."""
     try:
-        parsed: object = {} if text is None else json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest("claims is not JSON") from error
+        parsed = {} if text is None else parse_unambiguous_json(text)
+    except JsonRefused as refused:
+        raise InvalidRequest(f"claims {refused}") from refused
     members = _read_object(parsed, "claims")
     asked = ClaimsParameter(
         id_token=_read_requests(members.get("id_token"), "claims.id_token"),

@@ -163,6 +163,16 @@ async def test_claims_parameter_without_claims_changes_nothing(
         ("[" * 20000, "claims is not JSON"),
         ('"name"', "claims is not an object"),
         ("null", "claims is not an object"),
+        ('{"userinfo": {"a": {}, "a": null}}', "claims has a member more than once"),
+        ('{"userinfo": {"a": {"value": "\\ud800"}}}', "claims is not JSON"),
+        (
+            '{"userinfo": {"a": {"value": 0.1000000000000000055}}}',
+            "claims has a number that JSON does not carry exactly",
+        ),
+        (
+            '{"a":' + "[" * 900 + "]" * 900 + "}",
+            "claims is nested more than 32 levels deep",
+        ),
         ('{"userinfo": []}', "claims.userinfo is not an object"),
         ('{"id_token": "name"}', "claims.id_token is not an object"),
         ('{"userinfo": {"name": true}}', "claims.userinfo.name is not an object or null"),

@@ -50,6 +50,10 @@ WRONG = {
     "too long in bytes": json.dumps([PAYMENT | {"creditorName": "€" * 2700}], ensure_ascii=False),
     "too many": encode(*[{"type": "account_information"}] * 51),
     "too deep": encode(PAYMENT | {"remittanceInformation": nested(20)}),
+    "a thousand deep": f'[{{"type": "payment_initiation", "a": {"[" * 1000 + "]" * 1000}}}]',
+    "a member that is sent twice": '[{"type": "account_information", "type": "payment_initiation"}]',
+    "a number that would be rounded": '[{"type": "payment_initiation", "a": 0.1000000000000000055}]',
+    "an integer that some readers round": '[{"type": "payment_initiation", "a": 9007199254740993}]',
     "very deep": "[" * 4000 + "]" * 4000,
 }
 WIDER: dict[str, Sequence[dict[str, Any]]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.clients.registration.metadata import REGISTRABLE
-from tests.driving.registering import RegisteredApp, register
+from tests.driving.registering import REGISTER, RegisteredApp, register
 from tests.driving.service import RunningService
 
 pytestmark = [
@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "keys that are none": ("jwks", {"jwks": {"keys": "none"}}),
     "a key that is none": ("jwks", {"jwks": {"keys": ["none"]}}),
     "jwks that is no object": ("jwks", {"jwks": [PUBLIC_KEY]}),
-    "a key that is nested deep": ("jwks", {"jwks": {"keys": [json.loads("[" * 300 + "]" * 300)]}}),
+    "a key that is nested deep": ("jwks", {"jwks": {"keys": [json.loads("[" * 28 + "]" * 28)]}}),
     "both jwks and jwks_uri": ("jwks_uri", {"jwks": JWKS, "jwks_uri": URL}),
     "a jwks_uri without TLS": ("jwks_uri", {"jwks_uri": "http://registered.example/jwks"}),
     "a jwks_uri that is none": ("jwks_uri", {"jwks_uri": "keys"}),
@@ -338,3 +338,21 @@ async def test_a_software_statement_is_never_trusted(
 ) -> None:
     answer = await register(service, software_statement=statement)
     assert answer.refusal == (400, error)
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ('"client_name": "a", "client_name": "b"', "has a member more than once"),
+        (f'"x": {"[" * 900 + "]" * 900}', "is nested more than 32 levels deep"),
+        ('"x": 9007199254740993', "has an integer of more than 53 bits"),
+    ],
+)
+async def test_registration_that_has_two_meanings_is_refused(
+    service: RunningService, members: str, reason: str
+) -> None:
+    body = f'{{"redirect_uris": ["https://registered.example/cb"], {members}}}'
+    headers = {"Content-Type": "application/json"}
+    answer = await service.request("POST", REGISTER, data=body.encode(), headers=headers)
+    assert answer.status == 400
+    assert answer["error_description"] == f"the body {reason}"

@@ -148,6 +148,10 @@ async def test_issuing_is_in_the_audit_log(service: RunningService, token: str) 
         ({"request_context": '"text"'}, "invalid_request"),
         ({"request_details": json.dumps({"cart_id": "c" * 200})}, "invalid_request"),
         ({"request_context": '{"a":' * 90 + "1" + "}" * 90}, "invalid_request"),
+        ({"request_details": '{"a":' + "[" * 90 + "]" * 90 + "}"}, "invalid_request"),
+        ({"request_details": '{"cart_id": "c1", "cart_id": "c2"}'}, "invalid_request"),
+        ({"request_details": '{"amount": 1e400}'}, "invalid_request"),
+        ({"request_details": '{"amount": 0.1000000000000000055}'}, "invalid_request"),
         ({"of_type": "id_token"}, "invalid_request"),
         ({"of_type": "refresh_token"}, "invalid_request"),
         ({"of_type": "unsigned_json"}, "invalid_request"),
@@ -160,6 +164,17 @@ async def test_what_the_domain_does_not_allow_is_refused(
     service: RunningService, token: str, form: dict[str, Any], error: str
 ) -> None:
     assert (await ask(service, token, **form)).refusal == (400, error)
+
+
+@pytest.mark.parametrize("name", ["request_details", "request_context"])
+async def test_json_that_is_nested_a_thousand_deep_is_refused(
+    start: Start, config: dict[str, Any], name: str
+) -> None:
+    config["trust_domains"][0]["max_context_bytes"] = 8000
+    service = await start(config)
+    token = str((await service.user_token())["access_token"])
+    deep = '{"a":' + "[" * 999 + "]" * 999 + "}"
+    assert (await ask(service, token, **{name: deep})).refusal == INVALID_REQUEST
 
 
 async def test_a_client_that_the_domain_does_not_name_is_refused(

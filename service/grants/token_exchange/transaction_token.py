@@ -23,6 +23,7 @@ from service.model.events import Emit, TransactionTokenIssued
 from service.model.handle import new_selector
 from service.model.trust_domain import TrustDomain
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
+from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.paths import token_endpoint_of
 from service.protocol.scope import format_scope, split_scope
 from service.protocol.token_types import TRANSACTION_TOKEN_TYP, uri_of
@@ -240,22 +241,20 @@ def _read_json(asked: ExchangeRequest, name: str, domain: TrustDomain) -> Mappin
     text = asked.token_request.params.get(name)
     if text is None:
         return {}
-    content = _parse(text, at_most=domain.max_context_bytes)
-    if content is None:
-        message = f"{name} is not a JSON object of at most {domain.max_context_bytes} bytes"
-        raise InvalidRequest(message)
+    try:
+        content = _parse(text, at_most=domain.max_context_bytes)
+    except JsonRefused as refused:
+        raise InvalidRequest(f"{name} {refused}") from refused
     if asked.subject.text.encode() in orjson.dumps(content):
         raise InvalidRequest(f"{name} contains the subject_token")
     return content
 
 
-def _parse(text: str, *, at_most: int) -> Mapping[str, object] | None:
-    """Return a JSON object; None if the text is something else, or too long."""
-    try:
-        content: object = orjson.loads(text) if len(text.encode()) <= at_most else None
-    except ValueError:
-        return None
-    return cast("dict[str, object]", content) if isinstance(content, dict) else None
+def _parse(text: str, *, at_most: int) -> Mapping[str, object]:
+    """Return a JSON object; raise JsonRefused if the text is something else, or too long."""
+    if len(text.encode()) > at_most:
+        raise JsonRefused(f"is longer than {at_most} bytes")
+    return require_object(parse_unambiguous_json(text))
 
 
 def _merge(before: object, added: Mapping[str, object], *, at_most: int) -> Mapping[str, object]:
@@ -270,9 +269,10 @@ def _merge(before: object, added: Mapping[str, object], *, at_most: int) -> Mapp
 
 
 def _read_unsigned(text: str, *, at_most: int) -> _Origin:
-    content = _parse(text, at_most=at_most)
-    if content is None:
-        raise JwtRefused(f"it is not a JSON object of at most {at_most} bytes")
+    try:
+        content = _parse(text, at_most=at_most)
+    except JsonRefused as refused:
+        raise JwtRefused(f"it {refused}") from refused
     return _Origin(sub=_check_sub(content.get("sub")), expires_at=None)
 
 

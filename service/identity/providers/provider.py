@@ -8,7 +8,6 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-import orjson
 from msgspec.structs import replace
 
 from service.caching import BoundedCache, SingleFlight
@@ -18,6 +17,7 @@ from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header
 from service.keys.jose import VerifiedClaims
 from service.model.identity_provider import IdentityProvider
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.protocol.json_input import parse_json
 
 T = TypeVar("T")
 
@@ -205,6 +205,6 @@ def printable(error: object) -> str:
 def parse_body(body: bytes, kind: type[T], failure: ProviderFailed) -> T:
     """Return the JSON of an answer as this type; raise `failure` if it is something else."""
     try:
-        return msgspec.convert(orjson.loads(body), kind)
+        return msgspec.convert(parse_json(body), kind)
     except ValueError as error:
         raise failure from error

@@ -17,6 +17,7 @@ from service.config.schema.http_users import HttpUsers
 from service.config.schema.users import Users
 from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
 from service.model.user import MAX_SUB, MAX_USERNAME, User, UsersUnavailable, fold_username
+from service.protocol.json_input import parse_json
 from service.tls import KeyIsEncrypted, show_certificate
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ class HttpUserStore:
         if answer.status != HTTPStatus.OK:
             raise UsersUnavailable(f"the status is {answer.status}")
         try:
-            return msgspec.json.decode(answer.body, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            return msgspec.convert(parse_json(answer.body), kind)
+        except ValueError:
             raise UsersUnavailable("the answer is not the JSON of docs/users.md") from None
 
 

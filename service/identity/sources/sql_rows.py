@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -10,6 +9,7 @@ from typing import Any, cast
 
 from service.model.user import User
 from service.protocol.claims import find_expected_type
+from service.protocol.json_input import parse_json
 
 CLAIMS = "claims"
 """The column that is a JSON object of claims."""
@@ -37,7 +37,7 @@ def _claims(row: Mapping[str, object]) -> Mapping[str, Any]:
     claims: dict[str, object] = {}
     for name, value in row.items():
         if name == CLAIMS and value is not None:
-            members = cast("object", value if isinstance(value, dict) else json.loads(_text(value)))
+            members = value if isinstance(value, dict) else parse_json(_text(value))
             claims |= cast("dict[str, object]", members)
         elif name not in _FACTS and value is not None:
             claims[name] = _claim(name, value)
