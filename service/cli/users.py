@@ -21,6 +21,7 @@ from service.model.factor_events import FactorRemoved
 from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
+from service.parts.factors import open_guesses
 from service.parts.shared import Shared
 from service.parts.users import UserRecords, open_factors
 
@@ -145,6 +146,7 @@ def reset_factors(settings: Configuration, person: Person) -> None:
     async def reset(shared: Shared, directory: Directory) -> str:
         subject = await person.find_subject(directory)
         removed = await _remove_factors(shared, directory, subject)
+        await open_guesses(shared).forget(subject)
         if removed == Factors():
             await refuse_stranger(shared, directory, subject)
         methods = ["unreadable"] if removed is None else _methods_of(removed)

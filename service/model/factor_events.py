@@ -52,3 +52,5 @@ class FactorRefused(msgspec.Struct, frozen=True, kw_only=True):
 class FactorLocked(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     address: str
+    seconds: int
+    """For which the second factors are refused, at this address or everywhere."""

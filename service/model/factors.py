@@ -69,12 +69,16 @@ class Factors:
 
 
 FactorChange = Literal[
-    "factor_enrolled", "factor_removed", "recovery_codes_renewed", "recovery_code_used"
+    "factor_enrolled",
+    "factor_removed",
+    "recovery_codes_renewed",
+    "recovery_code_used",
+    "factor_locked",
 ]
 
 
 class FactorNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """A notification for a person: their factors were changed, which should have been by themselves."""
+    """A notification for a person: their factors were changed, used or guessed, which should have been by themselves."""
 
     subject: str
     change: FactorChange
@@ -83,7 +87,7 @@ class FactorNotice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserNotifier(Protocol):
-    """Tells people of changes to their account; an operator's own class by import path, made once without arguments."""
+    """Tells people of what happens to their factors; an operator's own class by import path, made once without arguments."""
 
     async def notify(self, notice: FactorNotice) -> None:
         """Tell the person, such as by e-mail; the change is made whether this succeeds or fails."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges
+from service.identity.factors.guesses import Guesses
 from service.identity.factors.methods import FactorMethod
 from service.identity.factors.notifying import SafeNotifier, open_user_notifier
 from service.identity.factors.passkey import (
@@ -49,10 +50,17 @@ class FactorParts:
             enrolled=self.enrolled,
             methods=second_factor_methods(self),
             throttle=throttle,
+            guesses=open_guesses(shared),
             notifier=self.notifier,
             emit=shared.emit,
         )
         self.changes = build_changes(shared, self)
+
+
+def open_guesses(shared: Shared) -> Guesses:
+    """Return the counters of wrong codes."""
+    lockout = shared.configuration.limits.lockout
+    return Guesses(kv=shared.kv, prefix=shared.prefix, lockout=lockout)
 
 
 def build_changes(shared: Shared, parts: FactorParts) -> FactorChanges:

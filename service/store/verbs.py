@@ -6,7 +6,7 @@ is complete on a connection that dies in the middle of a write, in a Cluster, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -47,6 +47,20 @@ if now - tonumber(last) < interval - tonumber(ARGV[2]) then
 end
 redis.call('SET', KEYS[1], string.format('"%d %d %d %s"', interval, now, early, ARGV[4]), 'KEEPTTL')
 return early"""
+
+COUNT_GUESS = """\
+local value = redis.call('GET', KEYS[1]) or '0 0'
+local count, locked_until = string.match(value, '(%d+) (%d+)')
+local now, every = tonumber(ARGV[1]), tonumber(ARGV[2])
+if now < tonumber(locked_until) then return 0 end
+local seconds, until_then = 0, 0
+count = count + 1
+if count % every == 0 then
+  seconds = tonumber(ARGV[math.min(3 + count / every, #ARGV)])
+  until_then = now + seconds
+end
+redis.call('SET', KEYS[1], string.format('%d %d', count, until_then), 'EX', seconds + ARGV[3])
+return count"""
 
 REPLACE = """\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -123,6 +137,14 @@ def drop(key: str) -> Command:
 def count(key: str, ttl: int, amount: int = 1) -> Command:
     """Add to a counter that lasts `ttl` seconds from its first use; answers the new count."""
     return ("EVAL", COUNT, 1, key, max(ttl, 1), amount)
+
+
+def count_guess(key: str, now: int, *, every: int, locks: Sequence[int], kept: int) -> Command:
+    """Count a guess unless there is a lock; each `every` of them begins the next lock, the last one of which is repeated.
+
+    Answers how many there are, 0 while it is locked. They are forgotten `kept` seconds after the last one and its lock.
+    """
+    return ("EVAL", COUNT_GUESS, 1, key, now, every, kept, *locks)
 
 
 def new_pace(interval: int) -> str:

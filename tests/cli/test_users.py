@@ -59,6 +59,16 @@ async def test_lost_factors_are_removed(command: Command, service: RunningServic
     assert not found.recovery_codes
 
 
+async def test_wrong_codes_are_forgotten_with_the_factors(
+    command: Command, service: RunningService
+) -> None:
+    await Phone().enrol(service)
+    guesses = service.parts.factors.second_factors.guesses
+    assert [await guesses.take(ALICE) for _ in range(11)] == [*range(1, 11), 0]
+    await command("users", "reset-factors", "--username", "alice")
+    assert await guesses.take(ALICE) == 1
+
+
 async def test_everything_of_a_person_ends_and_nothing_of_another(
     command: Command, service: RunningService, app: ClientApp
 ) -> None:

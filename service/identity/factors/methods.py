@@ -46,6 +46,8 @@ class FactorMethod(Protocol):
 
     name: ClassVar[str]
     """The value of `method` in the form, and the middle of the template's name."""
+    can_be_guessed: ClassVar[bool]
+    """Whether the proof is a text that somebody can try; such attempts are locked while too many fail."""
 
     def find_amr(self, factors: Factors) -> frozenset[str]:
         """Return the `amr` values that this person can add with it; empty if it is not enrolled."""

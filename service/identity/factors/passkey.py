@@ -48,6 +48,7 @@ class UserPasskeys(msgspec.Struct, frozen=True, kw_only=True):
 
 class PasskeyMethod(msgspec.Struct, frozen=True, kw_only=True):
     name: ClassVar[str] = "passkey"
+    can_be_guessed: ClassVar[bool] = False
     used: UserPasskeys
     emit: Emit
 

@@ -26,6 +26,7 @@ _GROUP = 4
 
 class RecoveryCodeMethod(msgspec.Struct, frozen=True):
     name: ClassVar[str] = "recovery_code"
+    can_be_guessed: ClassVar[bool] = True
     enrolled: EnrolledFactors
 
     def find_amr(self, factors: Factors) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.factors.guesses import Guesses
 from service.identity.factors.methods import FactorAttempt, FactorMethod
 from service.identity.factors.notifying import SafeNotifier
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
@@ -28,6 +29,7 @@ class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
     """The first one that a person has enrolled is asked for first."""
     throttle: Throttle
     """Its counters are not those of passwords: a right password must not clear them."""
+    guesses: Guesses
     notifier: SafeNotifier
     emit: Emit
 
@@ -44,12 +46,12 @@ class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
 
         The attempt is counted before it is judged, so that a burst cannot outrun the counters.
         """
-        account, address = digest(attempt.sub), attempt.address
-        left = await self.throttle.take_attempt(account, address)
-        amr = await method.verify(attempt) if left >= 0 else None
-        who, name = attempt.sub, method.name
+        who, address, name = attempt.sub, attempt.address, method.name
+        is_judged, lock = await self._take(method, attempt)
+        amr = await method.verify(attempt) if is_judged else None
         if amr is not None:
-            await self.throttle.give_back(account, address)
+            await self.throttle.give_back(digest(who), address)
+            await self.guesses.forget(who)
             self.emit(FactorAccepted(subject=who, method=name, address=address))
             if (
                 name == RecoveryCodeMethod.name
@@ -57,8 +59,23 @@ class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
                 notice = FactorNotice(subject=who, change="recovery_code_used", method=name)
                 await self.notifier.notify(notice)
             return amr
-        reason: FactorFailure = "wrong" if left >= 0 else "locked"
+        reason: FactorFailure = "wrong" if is_judged else "locked"
         self.emit(FactorRefused(subject=who, method=name, address=address, reason=reason))
-        if left == 0:
-            self.emit(FactorLocked(subject=who, address=address))
+        if lock:
+            self.emit(FactorLocked(subject=who, address=address, seconds=lock))
+            locked = FactorNotice(subject=who, change="factor_locked", method=name)
+            await self.notifier.notify(locked)
         return None
+
+    async def _take(self, method: FactorMethod, attempt: FactorAttempt) -> tuple[bool, int]:
+        """Count an attempt; return whether it may be judged, and the seconds for which it locks if it is wrong."""
+        account, address = digest(attempt.sub), attempt.address
+        left = await self.throttle.take_attempt(account, address)
+        lock = 0 if left else self.throttle.limits.lockout
+        if left < 0 or not method.can_be_guessed:
+            return left >= 0, lock
+        count = await self.guesses.take(attempt.sub)
+        if count == 0:  # a lock of the account shall not go on as one of the address
+            await self.throttle.give_back(account, address)
+            return False, 0
+        return True, max(lock, self.guesses.find_lock(count))

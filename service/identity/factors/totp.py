@@ -37,6 +37,7 @@ _SEPARATORS = re.compile(r"[\s\u200e\u200f\u2010-\u2015\u2212-]+")
 
 class TotpMethod(msgspec.Struct, frozen=True):
     name: ClassVar[str] = "otp"
+    can_be_guessed: ClassVar[bool] = True
     enrolled: EnrolledFactors
 
     def find_amr(self, factors: Factors) -> frozenset[str]:
