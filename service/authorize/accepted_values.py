@@ -20,7 +20,7 @@ async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple
     registry = clients.registry.current
     accepted: dict[str, Iterable[str]] = {
         "client_id": registry.permissions,
-        "resource": registry.apis_by_identifier,
+        "resource": registry.spell(registry.apis_by_identifier),
         "response_mode": RESPONSE_MODE_NAMES,
         "prompt": PROMPTS,
     }

@@ -101,12 +101,12 @@ async def read_request(
     scope = _read_scope(params, response_type, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
     tenant, tenants = find_tenant(acr_values, client, registry)
-    claims = parse_claims(params.get("claims"))
+    claims, resources = parse_claims(params.get("claims")), registry.spell(params.every("resource"))
     return AuthorizeRequest(
         client=client,
         response_type=response_type,
         scope=scope,
-        resources=tuple(dict.fromkeys(params.every("resource"))),
+        resources=resources,
         authorization_details=details,
         code_challenge=parse_code_challenge(
             params.get("code_challenge"), params.get("code_challenge_method")
@@ -122,7 +122,7 @@ async def read_request(
         acr=combine_acr(
             [value for value in acr_values if not value.startswith((IDP, TENANT))],
             claims,
-            find_required_acr(client, registry, scope, params.every("resource"), details),
+            find_required_acr(client, registry, scope, resources, details),
         ),
         idp=_find_provider(acr_values, client, registry, tenants),
         tenant=tenant,

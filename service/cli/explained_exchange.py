@@ -8,6 +8,7 @@ from service.grants.token_exchange.policy import find_access
 from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.client import Client
+from service.model.registry import Registry
 from service.model.token_exchange import SELF, ExchangeCase, ExchangeRule
 from service.parts.whole import Parts
 from service.protocol.errors import OAuthError
@@ -27,12 +28,12 @@ async def explain_exchange(parts: Parts, sent: Params) -> Rows:
         mend = f"add {GRANT_TYPE} to allowed_grant_types of the client {client.client_id}"
         return [*rows, ("error", "unauthorized_client"), ("mend", mend)]
     try:
-        return [*rows, *_judge(parts, _read(sent, client))]
+        return [*rows, *_judge(parts, _read(sent, client, parts.shared.registry.current))]
     except OAuthError as error:
         return [*rows, ("error", error.code), ("reason", error.description)]
 
 
-def _read(sent: Params, client: Client) -> ExchangeRequest:
+def _read(sent: Params, client: Client, registry: Registry) -> ExchangeRequest:
     """Read the request as the token endpoint does."""
     given = {name: ("-",) for name in ("subject_token",) if sent.get(name) is None}
     params = Params({**sent.values, **given})
@@ -47,7 +48,8 @@ def _read(sent: Params, client: Client) -> ExchangeRequest:
             authorization_details=(),
             now=clock(),
             cnf=None,
-        )
+        ),
+        registry,
     )
 
 

@@ -19,6 +19,7 @@ from service.model.profiles import FAPI, FAPI2_ALGORITHMS
 from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
+from service.protocol.normal_url import normalize_url
 from service.protocol.redirect_uri import origin_of
 
 Named = TypeVar("Named", IdentityProvider, Tenant)
@@ -63,7 +64,7 @@ def build_registry(
         trust_domains={entry.name: entry for entry in file.trust_domains},
         mfa=file.mfa,
         users=file.users.list,
-        apis_by_identifier={**{api.url: api for api in resources.values() if api.url}, **resources},
+        apis_by_identifier=_apis_by_identifier(resources),
         resources_by_scope=by_scope,
         clients_by_mark=_by_mark(clients.values()),
         permissions=_permissions(clients.values()),
@@ -79,6 +80,14 @@ def _identity_resources(file: ConfigurationFile) -> Mapping[str, registry.Identi
         for name, claims in registry.IDENTITY_RESOURCES.items()
     }
     return builtin | {entry.name: entry for entry in file.identity_resources}
+
+
+def _apis_by_identifier(
+    resources: Mapping[str, registry.ApiResource],
+) -> Mapping[str, registry.ApiResource]:
+    with_url = [(api, api.url) for api in resources.values() if api.url]
+    normal = {normalize_url(url) or url: api for api, url in with_url}
+    return {**normal, **{url: api for api, url in with_url}, **resources}
 
 
 def _resources_by_scope(

@@ -93,11 +93,12 @@ def _find_resources(
     named = cast("list[object]", claim) if isinstance(claim, list) else [claim]
     if not all(isinstance(name, str) for name in named):
         raise JwtRefused("its resource is neither a text nor a list of texts")
-    granted = [str(name) for name in named if name in registry.apis_by_identifier]
+    spelled = registry.spell(map(str, named))
+    granted = [name for name in spelled if name in registry.apis_by_identifier]
     for name in request.resources:
         if registry.api_names((name,)).isdisjoint(registry.api_names(granted)):
             refused = RefusedValue("resource", name)
             raise InvalidTarget("resource is not one of the ID-JAG", refused=refused)
     if not granted:
         raise InvalidTarget("the ID-JAG is for no API resource of this service")
-    return request.resources or tuple(dict.fromkeys(granted))
+    return request.resources or tuple(granted)

@@ -22,6 +22,7 @@ from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 from service.model.workload import WorkloadIssuer
+from service.protocol.normal_url import normalize_url
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "openid": ("sub",),
@@ -46,8 +47,8 @@ class ApiResourceEntry(types.Section):
     name: types.ClientId
     """The audience (`aud`) of access tokens for the API, and its user name at the introspection endpoint."""
     url: types.WebUrl | None = None
-    """The URL of the API, if clients may name it by that, too (`resource`, RFC 8707). Tokens that a client asks for by the URL have
-    the URL as audience. With a URL, metadata say how to get tokens for the API (RFC 9728)."""
+    """The URL of the API, if clients may name it by that, too (`resource`, RFC 8707), compared as RFC 3986 §6.2 says. Tokens that a
+    client asks for by the URL have it as audience. With a URL, metadata say how to get tokens for the API (RFC 9728)."""
     display_name: types.Texts | None = None
     """The name that users see."""
     secrets: types.Many[Secret] = ()
@@ -171,7 +172,7 @@ class Registry:
     tenant_logos: Mapping[str, bytes]
     """Derived: the content of the tenants' logos that are files."""
     apis_by_identifier: Mapping[str, ApiResource]
-    """Derived: the API resources by all that `resource` and `aud` may call them: names and URLs."""
+    """Derived: the API resources by their names, and by their URLs as they are registered and in normal form."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: the API resources of each scope value."""
     longest_token: int
@@ -191,18 +192,26 @@ class Registry:
         """Return the permissions of an enabled client, which dynamic registration may have made."""
         return self.permissions.get(client.client_id) or client.permissions
 
+    def find_api(self, identifier: str) -> ApiResource | None:
+        """Return the API of this name, or of this URL as RFC 3986 §6.2 compares it."""
+        api = self.apis_by_identifier.get(identifier)
+        return api or self.apis_by_identifier.get(normalize_url(identifier) or "")
+
+    def spell(self, identifiers: Iterable[str]) -> tuple[str, ...]:
+        """Return names and URLs of APIs as they are registered, each once; unknown ones stay as they are."""
+        found = [(one, self.find_api(one)) for one in identifiers]
+        spelled = [one if api is None or one == api.name else api.url or one for one, api in found]
+        return tuple(dict.fromkeys(spelled))
+
     def api_names(self, identifiers: Iterable[str]) -> frozenset[str]:
         """Return the names of the API resources that these names and URLs identify, without unknown ones."""
-        apis = self.apis_by_identifier
-        return frozenset([apis[one].name for one in identifiers if one in apis])
+        found = map(self.find_api, identifiers)
+        return frozenset([api.name for api in found if api is not None])
 
     def identifies_any(self, identifiers: Iterable[str], names: Container[object]) -> bool:
         """Return whether one of these names and URLs identifies an API resource with one of these names."""
-        for one in identifiers:
-            api = self.apis_by_identifier.get(one)
-            if api is not None and api.name in names:
-                return True
-        return False
+        found = map(self.find_api, identifiers)
+        return any(api.name in names for api in found if api is not None)
 
     @property
     def grant_types(self) -> frozenset[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import cast
-from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
@@ -21,15 +19,13 @@ from service.proofs.nonces import Nonces
 from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidDpopProof, UseDpopNonce
 from service.protocol.jwk import PRIVATE_MEMBERS
+from service.protocol.normal_url import normalize_url
 from service.store.stores import Stores
 
 MAX_PROOF_LENGTH = 8192
 MAX_JTI_LENGTH = 256
 
 _TYP = frozenset({"dpop+jwt"})
-_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
-_UNRESERVED = re.compile("[A-Za-z0-9._~-]")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class ProofRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -97,7 +93,7 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
         urls = [base + request.path for base in self.base_urls]
         if request.url is not None:
             urls = [request.url]
-        return htu in urls or (isinstance(htu, str) and _normalize(htu) in map(_normalize, urls))
+        return htu in urls or (isinstance(htu, str) and _compared(htu) in map(_compared, urls))
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:
         """Remember the proof in all replicas for as long as it could be used (RFC 9449 §11.1)."""
@@ -133,23 +129,6 @@ def _key_in(header: str) -> tuple[str, Key]:
     return str(key.material.thumbprint()), key
 
 
-def _normalize(url: str) -> str | None:
-    """Return a URL without query and fragment in its normal form, None if it cannot be read (RFC 3986 §6.2.2, §6.2.3)."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return None
-    if not host or "@" in parts.netloc:
-        return None
-    authority = f"[{host}]" if ":" in host else host
-    if port not in {None, _DEFAULT_PORTS.get(parts.scheme)}:
-        authority += f":{port}"
-    path = _ESCAPED.sub(_unescape, parts.path)
-    # Without the dot a path that begins with two slashes would be read as another host (RFC 3986 §4.2).
-    return urljoin(f"{parts.scheme}://{authority}", f"/.{path}")
-
-
-def _unescape(escaped: re.Match[str]) -> str:
-    character = chr(int(escaped[0][1:], 16))
-    return character if _UNRESERVED.fullmatch(character) else escaped[0].upper()
+def _compared(url: str) -> str | None:
+    """Return the URL without query and fragment, in its normal form (RFC 9449 §4.3)."""
+    return normalize_url(url.partition("#")[0].partition("?")[0])

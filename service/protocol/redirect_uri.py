@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
+from service.protocol.normal_url import DEFAULT_PORTS
+
 _LOOPBACK = re.compile(
     r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?"
 )
 _LOCALHOST_WITH_PORT = "http://localhost:"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9._-]+(:[0-9]{1,5})?")
 _MAX_PORT = 65535
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _SHARED_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """On any machine: native apps that have nothing else in common answer there (RFC 8252 §7.3)."""
 
@@ -54,17 +55,17 @@ def _remove_loopback_port(uri: str) -> tuple[str, str] | None:
 def origin_of(uri: str) -> str | None:
     """Return the origin of a web page's URI, as a browser sends it (RFC 6454 §6.2)."""
     url = urlsplit(uri)
-    if url.scheme not in _DEFAULT_PORTS or url.hostname is None:
+    if url.scheme not in DEFAULT_PORTS or url.hostname is None:
         return None
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
-    port = "" if url.port in (None, _DEFAULT_PORTS[url.scheme]) else f":{url.port}"
+    port = "" if url.port in (None, DEFAULT_PORTS[url.scheme]) else f":{url.port}"
     return f"{url.scheme}://{host}{port}"
 
 
 def is_origin(text: str) -> bool:
     """Return whether a browser, a WebView or an extension sends this as its origin (RFC 6454 §6.2)."""
     scheme = text.partition(":")[0]
-    if scheme in _DEFAULT_PORTS:
+    if scheme in DEFAULT_PORTS:
         return origin_of(text) == text
     return _ORIGIN.fullmatch(text) is not None
 
@@ -72,7 +73,7 @@ def is_origin(text: str) -> bool:
 def private_use_scheme(uri: str) -> str | None:
     """Return the scheme by which an application on the user's device gets the answer; None for the web's (RFC 8252 §7.1)."""
     scheme, colon, _ = uri.partition(":")
-    return scheme.lower() if colon and scheme.lower() not in _DEFAULT_PORTS else None
+    return scheme.lower() if colon and scheme.lower() not in DEFAULT_PORTS else None
 
 
 def redirect_hosts(redirect_uris: Iterable[str]) -> frozenset[str]:

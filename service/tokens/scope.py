@@ -91,7 +91,7 @@ def requested_access(
     asked = params.every("resource")
     if not asked or rule is ScopeRule.OF_GRANT:
         return scope, ()
-    resources = tuple(dict.fromkeys(asked))
+    resources = registry.spell(asked)
     if rule in {ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_ASSERTION}:
         _check_known(registry, resources)
         check_takers(registry, details, resources)
@@ -154,7 +154,7 @@ def narrowed_resources(
         return asked
     if not granted:
         return ()
-    left = tuple([one for one in granted if one in registry.apis_by_identifier])
+    left = tuple([one for one in registry.spell(granted) if one in registry.apis_by_identifier])
     if not left:
         raise InvalidTarget("the API resources that were granted are gone")
     return left

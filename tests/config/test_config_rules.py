@@ -569,7 +569,11 @@ def test_a_scope_of_two_apis_names_both_places(problems: Callable[..., Any], fil
 @pytest.mark.rfc("8707#2")
 @pytest.mark.parametrize(
     ("other", "place"),
-    [("{name: a, url: 'https://api/'}", "3:18"), ("{name: 'https://api/'}", "3:10")],
+    [
+        ("{name: a, url: 'https://api/'}", "3:18"),
+        ("{name: 'https://api/'}", "3:10"),
+        ("{name: a, url: 'HTTPS://API:443'}", "3:18"),
+    ],
 )
 def test_a_url_of_two_apis_names_both_places(
     problems: Callable[..., Any], file: Path, other: str, place: str

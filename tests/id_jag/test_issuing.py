@@ -93,6 +93,15 @@ async def test_without_scope_and_resource_all_of_the_target_is_granted(
     assert claims["resource"] == [MCP, "https://files.other.example"]
 
 
+@pytest.mark.rfc("3986#6.2.2", "3986#6.2.3")
+async def test_a_resource_is_named_as_the_rule_spells_it(
+    service: RunningService, tokens: Any
+) -> None:
+    resource = "https://FILES.other.example:443/"
+    answer = await ask(service, tokens["id_token"], resource=resource)
+    assert claims_in(answer["access_token"])["resource"] == "https://files.other.example"
+
+
 async def test_a_target_without_scopes_and_resources_gets_neither(
     service: RunningService, tokens: Any, config: dict[str, Any]
 ) -> None:

@@ -16,6 +16,7 @@ from tests.token_exchange.exchanging import EXCHANGE
 pytestmark = pytest.mark.rfc("8707#2")
 
 URL = "https://api.example/v1?x=1"
+API2 = "https://api2.example"
 METADATA = "/.well-known/oauth-protected-resource/api1"
 
 
@@ -29,7 +30,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
         "user_claims": ["name"],
         "display_name": {"en": "Orders", "de": "Aufträge"},
     }
-    api2 |= {"url": "https://api2.example", "user_claims": ["email"]}
+    api2 |= {"url": API2, "user_claims": ["email"]}
     client = client_in(config, "api1")
     client["allowed_grant_types"] = ["delegation", EXCHANGE]
     client["allowed_scopes"] = ["api1", "api2"]
@@ -56,9 +57,59 @@ async def test_the_audience_is_what_the_client_has_asked_for(
     assert claims_in(answer["access_token"])["aud"] == aud
 
 
-@pytest.mark.parametrize("resource", [URL + "/", URL.upper(), "https://api.example/v1"])
-async def test_a_url_is_compared_verbatim(service: RunningService, resource: str) -> None:
-    assert (await service.user_token(resource=resource)).refusal == (400, "invalid_target")
+OTHERS = [
+    *(URL + "/", URL.upper(), "https://api.example/v1", URL + "#top", "http://api.example/v1?x=1"),
+    *("https://u@api.example/v1?x=1", "https://api.example:8443/v1?x=1", "https://api2.example//"),
+]
+SPELLINGS = {
+    "https://api.example:443/v1?x=1": URL,
+    "HTTPS://API.Example/v1?x=1": URL,
+    "https://api.example/%76%31?x=1": URL,
+    "https://api2.example/": API2,
+    "https://API2.example:443": API2,
+}
+spelled = pytest.mark.parametrize("resource", SPELLINGS)
+
+
+@pytest.mark.rfc("8707#2", "3986#6.2.2", "3986#6.2.3")
+@pytest.mark.parametrize("resource", OTHERS)
+async def test_another_url_is_not_the_apis(service: RunningService, resource: str) -> None:
+    answer = await service.user_token(scope="api1 api2", resource=resource)
+    assert answer.refusal == (400, "invalid_target")
+
+
+@pytest.mark.rfc("3986#6.2.2", "3986#6.2.3")
+@spelled
+async def test_audience_has_the_registered_spelling_of_the_url(
+    service: RunningService, resource: str
+) -> None:
+    answer = await service.user_token(scope="api1 api2", resource=[resource, SPELLINGS[resource]])
+    assert claims_in(answer["access_token"])["aud"] == SPELLINGS[resource]
+
+
+@pytest.mark.rfc("3986#6.2.2", "3986#6.2.3")
+@spelled
+async def test_an_authorization_is_for_the_api_however_its_url_is_spelled(
+    app: ClientApp, resource: str
+) -> None:
+    url, scope = SPELLINGS[resource], "openid api1 api2 offline_access"
+    client_in_request = {"scope": scope, "resource": resource}
+    first = await app.redeem(await app.code(**client_in_request), resource=url)
+    again = await app.refresh(first["refresh_token"], resource=resource)
+    assert [claims_in(each["access_token"])["aud"] for each in (first, again)] == [url, url]
+
+
+@pytest.mark.rfc("3986#6.2.2", "3986#6.2.3")
+@pytest.mark.parametrize("parameter", ["resource", "audience"])
+async def test_an_exchange_knows_the_api_however_its_url_is_spelled(
+    service: RunningService, parameter: str
+) -> None:
+    source = (await service.user_token(resource=URL))["access_token"]
+    kind = "urn:ietf:params:oauth:token-type:access_token"
+    form = {"scope": "api2", "subject_token": source, "subject_token_type": kind}
+    form[parameter] = "https://API2.example:443/"
+    answer = await service.token("api1", grant_type=EXCHANGE, **form)
+    assert claims_in(answer["access_token"])["aud"] == API2
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["jwt", "reference"])

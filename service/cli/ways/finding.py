@@ -72,7 +72,7 @@ def find_entry(registry: Registry, client_id: str) -> str:
 
 def find_api(registry: Registry, name: str) -> str:
     """Return the name of the API that is named so, or whose URL this is; another text as it is."""
-    api = registry.apis_by_identifier.get(name)
+    api = registry.find_api(name)
     return name if api is None else api.name
 
 

@@ -15,6 +15,7 @@ from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
 from service.model.registry import IDENTITY_RESOURCES, Scope
 from service.model.user import fold_username
+from service.protocol.normal_url import normalize_url
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -52,9 +53,10 @@ def names_are_registered_once(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def urls_are_of_one_api(file: ConfigurationFile) -> Iterator[Finding]:
-    """`resource` identifies one API: no URL is that of another one, or its name, or has a fragment (RFC 8707 §2)."""
+    """`resource` identifies one API: no URL is that of another one, or its name, or has a fragment (RFC 8707 §2, RFC 3986 §6.2)."""
     owners: dict[str, tuple[int, str]] = {
-        api.name: (at, "name") for at, api in enumerate(file.api_resources)
+        normalize_url(api.name) or api.name: (at, "name")
+        for at, api in enumerate(file.api_resources)
     }
     for at, api in enumerate(file.api_resources):
         if api.url is None:
@@ -62,7 +64,7 @@ def urls_are_of_one_api(file: ConfigurationFile) -> Iterator[Finding]:
         location = ("api_resources", at, "url")
         if "#" in api.url:
             yield Finding(location, "it has a fragment (RFC 8707 §2)", "leave out what follows #")
-        owner, key = owners.setdefault(api.url, (at, "url"))
+        owner, key = owners.setdefault(normalize_url(api.url) or api.url, (at, "url"))
         if owner != at:
             message = f"{api.url} identifies {file.api_resources[owner].name} already"
             hint = "give each API a URL of its own"

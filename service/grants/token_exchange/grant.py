@@ -38,7 +38,7 @@ class TokenExchangeGrant(msgspec.Struct, frozen=True, kw_only=True):
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Return the grant of the requested type of token."""
-        asked = read_request(request)
+        asked = read_request(request, self.registry.current)
         exchange = self.without_rule.get(asked.requested_type)
         if exchange is not None:
             return await exchange(asked)

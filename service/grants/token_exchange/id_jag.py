@@ -15,6 +15,7 @@ from service.model.registry import Registry
 from service.model.token_exchange import ExchangeRule
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.id_jag import TYP
+from service.protocol.normal_url import normalize_url
 from service.protocol.scope import format_scope
 from service.protocol.token_types import uri_of
 from service.tokens.granting import ExchangedGrant, SignedClaims
@@ -96,12 +97,17 @@ def _check_scope(scope: Collection[str], target: IdJagTarget) -> None:
 
 
 def _find_resources(asked: ExchangeRequest, target: IdJagTarget) -> tuple[str, ...]:
-    resources = tuple(dict.fromkeys(asked.token_request.params.every("resource")))
-    for name in resources:
-        if name not in target.resources:
+    """Return the resources as the rule spells them, which is what the other server knows (RFC 3986 §6.2)."""
+    allowed = {normalize_url(name) or name: name for name in target.resources}
+    allowed |= {name: name for name in target.resources}
+    resources: list[str] = []
+    for name in asked.token_request.params.every("resource"):
+        spelled = allowed.get(name) or allowed.get(normalize_url(name) or "")
+        if spelled is None:
             message = "resource is not one that the target of the rule allows"
             raise InvalidTarget(message, refused=RefusedValue("resource", name))
-    return resources or target.resources
+        resources.append(spelled)
+    return tuple(dict.fromkeys(resources)) or target.resources
 
 
 def _find_sub(

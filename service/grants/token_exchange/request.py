@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.token_types import short_name, uri_of
@@ -40,7 +41,7 @@ class ExchangeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.token_request.client.api_resource
 
 
-def read_request(token_request: TokenRequest) -> ExchangeRequest:
+def read_request(token_request: TokenRequest, registry: Registry) -> ExchangeRequest:
     """Return the request; InvalidRequest if a parameter is missing or its token type is unknown."""
     params = token_request.params
     subject = PresentedToken(
@@ -53,7 +54,7 @@ def read_request(token_request: TokenRequest) -> ExchangeRequest:
         subject=subject,
         actor=_read_actor(params),
         requested_type=_type_in("requested_token_type", requested),
-        targets=tuple(dict.fromkeys((*params.every("resource"), *params.every("audience")))),
+        targets=registry.spell((*params.every("resource"), *params.every("audience"))),
     )
 
 

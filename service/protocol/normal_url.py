@@ -1,0 +1,36 @@
+"""Brings URLs into the form in which they are compared (RFC 3986 §6.2.2, §6.2.3)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
+_UNRESERVED = re.compile("[A-Za-z0-9._~-]")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def normalize_url(url: str) -> str | None:
+    """Return the normal form: scheme and host in small letters, no default port, a path; the query stays as it is.
+
+    None for a text that has no host or has a fragment, and so names no place of its own.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or "@" in parts.netloc or "#" in url:
+        return None
+    authority = f"[{host}]" if ":" in host else host
+    if port not in {None, DEFAULT_PORTS.get(parts.scheme)}:
+        authority += f":{port}"
+    path = _ESCAPED.sub(_unescape, parts.path)
+    # Without the dot a path that begins with two slashes would be read as another host (RFC 3986 §4.2).
+    normal = urljoin(f"{parts.scheme}://{authority}", f"/.{path}")
+    return f"{normal}?{parts.query}" if parts.query else normal
+
+
+def _unescape(escaped: re.Match[str]) -> str:
+    character = chr(int(escaped[0][1:], 16))
+    return character if _UNRESERVED.fullmatch(character) else escaped[0].upper()
