@@ -57,9 +57,9 @@ spire-test: .venv/developing tools ## a real SPIRE whose workloads are clients a
 	$(BIN)/python -m tests.spire
 
 .PHONY: traefik-test
-traefik-test: .venv/developing tools ## the file for Traefik in the real program, in place of the stand-in; builds it once, in minutes
+traefik-test: .venv/developing tools ## the files for Traefik in the real program; builds it once, in minutes
 	@scripts/traefik
-	$(BIN)/python -m pytest tests/check/test_gateways.py tests/check/test_gateway_certificates.py -k traefik
+	$(BIN)/python -m pytest tests/check/test_gateways.py tests/check/test_gateway_certificates.py tests/proxies -k traefik
 
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files

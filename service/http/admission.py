@@ -11,6 +11,8 @@ from itertools import chain
 from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.http import RawRequestMessage
 
+from service.http.mount import Mount
+
 MAX_HEAD_BYTES = 65536
 MAX_PATH_LENGTH = 2048
 _SEPARATORS = 4
@@ -22,7 +24,7 @@ MakeRequest = Callable[..., web.BaseRequest]
 """Makes a request of a `RawRequestMessage`, its first argument."""
 
 
-def readable(make: MakeRequest) -> MakeRequest:
+def readable(make: MakeRequest, mount: Mount) -> MakeRequest:
     """Wrap `make` so that a request of any version, for any target, gets an answer in HTTP/1.1."""
 
     def make_readable(message: RawRequestMessage, *parts: object) -> web.BaseRequest:
@@ -31,6 +33,10 @@ def readable(make: MakeRequest) -> MakeRequest:
             message = message._replace(version=HttpVersion11)  # the version of the answer, too
         if message.url.absolute:  # aiohttp cannot decode every host, and no host is needed
             message = message._replace(url=message.url.relative())
+        own_path = mount.find_own_path(message.url.raw_path)
+        if own_path != message.url.raw_path:
+            url = message.url.with_path(own_path, encoded=True, keep_query=True)
+            message = message._replace(url=url)
         request = make(message, *parts)
         if is_unknown:
             request[_VERSION_IS_UNKNOWN] = True

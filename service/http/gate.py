@@ -29,6 +29,7 @@ from service.http.endpoint import (
     WholeRequest,
     json_answer,
 )
+from service.http.mount import OPERATIONS, Mount
 from service.http.proxy import ClientAddress
 from service.model.events import FIRST_LOGGED_STATUS, Emit, EmitAtOnce, RequestAnswered
 from service.model.request_context import CurrentRequest, current_request
@@ -47,9 +48,6 @@ _GIVEN_ID = istr(REQUEST_ID)
 
 UNROUTED = "other"
 """The endpoint of a request that met no route, because the caller may have made up its path."""
-
-UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
-"""Machines ask for these every few seconds."""
 
 ENDPOINT = web.RequestKey("endpoint", str)
 """The route that aiohttp found, as log and metrics name it."""
@@ -95,6 +93,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     direct: DirectRoutes
     """The fast lane's routes; aiohttp's router finds all others."""
+    mount: Mount
     cors: Cors
     security_headers: SecurityHeaders
     draining: asyncio.Event
@@ -112,7 +111,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
         """Answer a request that aiohttp has read; `route` finds the handlers that are not direct."""
         answering = self._answer_routed(request, route)
-        if self.span is None or request.rel_url.raw_path in UNTRACED:
+        if (
+            self.span is None or request.rel_url.raw_path in OPERATIONS
+        ):  # machines ask every few seconds
             return await answering
         return await _trace(self.span(request.method, request.headers), answering)
 

@@ -13,6 +13,7 @@ from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, DirectRoutes, Endpoint
 from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.key_proofs import KeyProofs, TokenGuard
+from service.http.mount import Mount
 from service.http.proxy import ClientAddress
 from service.identity.fresh_logins import FreshLogins
 from service.observe.event_log import writes_frequent
@@ -96,6 +97,7 @@ def build_application(
     has_strangers = shared.registration_is_on or shared.documents_are_on
     routes = [route for endpoint in endpoints for route in endpoint.routes()]
     direct = [route for route in routes if isinstance(route, Direct)]
+    paths = (route.path for route in routes)
     app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
     app[CONNECTIONS] = Connections(
         shared.metrics.connections,
@@ -104,6 +106,7 @@ def build_application(
     )
     app[GATE] = Gate(
         direct=DirectRoutes(direct),
+        mount=Mount(filter(None, (shared.issuer, server.mtls_base_url)), paths),
         cors=Cors(
             direct,
             registry=shared.registry,

@@ -19,6 +19,7 @@ import structlog
 from service.clock import clock
 from service.http.credentials import peer_certificates
 from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
+from service.http.mount import Mount
 from service.server.connections import Connections, peer_address, send_answers_in_turn
 from service.server.whole_requests import LARGEST, WholeRequestReader
 
@@ -34,6 +35,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
 
     served: DirectRoutes
     """All that is served here."""
+    mount: Mount
     answer: Callable[[WholeRequest, Direct], Answer | Awaitable[Answer]]
     """Answers at once what waits for nothing."""
     always: bytes
@@ -128,7 +130,7 @@ class LaneConnection(asyncio.Protocol):
         self._lane = lane
         self._loop = loop
         self._transport: asyncio.Transport | None = None
-        self._reader = WholeRequestReader(lane.largest, lane.served)
+        self._reader = WholeRequestReader(lane.largest, lane.served, lane.mount)
         self._idle_since = loop.time()
         self._later = b""
         """Bytes that came before the answer was ready."""

@@ -116,9 +116,10 @@ class Runner(web.AppRunner):
                 if not self._running:
                     self._idle.set()
 
-        server = _Server(answer, request_factory=readable(made.request_factory))
+        server = _Server(answer, request_factory=readable(made.request_factory, gate.mount))
         server.lane = Lane(
             served=gate.direct,
+            mount=gate.mount,
             answer=gate.answer_whole,
             always=gate.security_headers.always.wire,
             otherwise=server.routed_connection,

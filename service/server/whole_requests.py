@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.http.endpoint import DirectRoutes, WholeRequest
+from service.http.mount import Mount
 
 LARGEST = 16384
 """Bytes of a request; larger ones are rare, and left to aiohttp."""
@@ -23,13 +24,14 @@ class WholeRequestReader:
     """Reads the requests of one connection, one after the other."""
 
     __slots__ = (
-        *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_served"),
-        *("_url", "peer_certificates", "remote"),
+        *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_mount"),
+        *("_served", "_url", "peer_certificates", "remote"),
     )
 
-    def __init__(self, largest: int, served: DirectRoutes) -> None:
+    def __init__(self, largest: int, served: DirectRoutes, mount: Mount) -> None:
         self._largest = largest
         self._served = served
+        self._mount = mount
         self._head = b""
         self._last: WholeRequest | None = None
         self.remote: str | None = None
@@ -62,7 +64,8 @@ class WholeRequestReader:
             return None
         if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
             return None
-        path, _, query = self._url.decode("latin-1").partition("?")
+        target, _, query = self._url.decode("latin-1").partition("?")
+        path = self._mount.find_own_path(target)
         request = WholeRequest(
             method=method,
             path=path,

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from service.http.endpoint import Answer, Direct, DirectRoutes, Fields
+from service.http.mount import Mount
 from service.observe.readings import ConnectionMetrics
 from service.server.connections import Connections
 from service.server.fast_lane import Lane
@@ -139,6 +140,7 @@ async def test_lower_body_limit_holds_in_the_fast_lane(
 async def test_a_connection_that_stays_silent_is_closed() -> None:
     lane = Lane(
         served=DirectRoutes(()),
+        mount=Mount((), ()),
         answer=_never,
         always=b"",
         otherwise=asyncio.Protocol,
@@ -167,6 +169,7 @@ async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
 
     lane = Lane(
         served=DirectRoutes([Direct("GET", "/", large)]),
+        mount=Mount((), ()),
         answer=large,
         always=b"",
         otherwise=otherwise,
@@ -222,6 +225,7 @@ def _at_once(happened: list[str], *headers: dict[str, str]) -> Lane:
 
     return Lane(
         served=DirectRoutes([Direct("GET", "/", _never)]),
+        mount=Mount((), ()),
         answer=answer,
         always=b"",
         otherwise=asyncio.Protocol,

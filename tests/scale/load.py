@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from ssl import SSLContext
 
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
@@ -52,7 +53,7 @@ async def refreshing(service: RunningService) -> None:
 
 async def signing_in(service: RunningService) -> None:
     """A person signs in, and the client gets tokens."""
-    browser = Browser(service.issuer)
+    browser = Browser(service.issuer, connector=service.http.connector, connector_owner=False)
     try:
         tokens = await ClientApp(service, browser).tokens()
         headers = {"Authorization": f"Bearer {tokens['access_token']}"}
@@ -84,6 +85,8 @@ class Load:
     """The requests that were sent, and those that failed."""
 
     url: str
+    trust: SSLContext | None = None
+    """What verifies the certificate of an https URL; None for that of the machine."""
     done: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     kids: set[str | None] = field(default_factory=set)
@@ -91,7 +94,7 @@ class Load:
 
     async def caller(self, work: Work) -> None:
         """Repeat one kind of work on a connection that stays open as long as the server allows."""
-        connector = TCPConnector(limit=1, keepalive_timeout=60)
+        connector = TCPConnector(limit=1, keepalive_timeout=60, ssl=self.trust or True)
         async with ClientSession(cookie_jar=DummyCookieJar(), connector=connector) as http:
             http._retry_connection = False  # noqa: SLF001 - or aiohttp hides a GET that met a closed connection
             service = RunningService(issuer=self.url, http=http, parts=None)  # type: ignore[arg-type]
@@ -115,9 +118,9 @@ class Load:
 
 
 @asynccontextmanager
-async def load_on(url: str) -> AsyncIterator[Load]:
+async def load_on(url: str, trust: SSLContext | None = None) -> AsyncIterator[Load]:
     """The load while the block runs; at its end everything begun is finished and nothing has failed."""
-    load = Load(url)
+    load = Load(url, trust)
     async with asyncio.TaskGroup() as callers:
         for work in WORKS:
             callers.create_task(load.caller(work))

@@ -1,0 +1,152 @@
+"""The files of examples/proxies in the real programs, before two replicas."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import create_connection
+
+import httpx2
+import yaml
+
+from tests.driving.certificate import certified
+from tests.driving.ports import lasting_ports
+from tests.driving.process import REPOSITORY
+from tests.driving.program import SECONDS, Program, eventually
+from tests.driving.replicas import replicas_running
+
+FILES = REPOSITORY / "examples/proxies"
+TRAEFIK = REPOSITORY / "build/bin/traefik"
+COMMANDS = {
+    "nginx.conf": ["nginx", "-p", ".", "-e", "stderr", "-c", "whole.conf"],
+    "haproxy.cfg": ["haproxy", "-db", "-q", "-f", "haproxy.cfg"],
+    "Caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
+    "envoy.yaml": [
+        *(sys.executable, "-m", "envoy._main", "-c", "envoy.yaml", "--disable-hot-restart"),
+        *("--concurrency", "1", "--log-level", "error"),
+    ],
+    "traefik.yaml": [
+        *(str(TRAEFIK), "--providers.file.filename=traefik.yaml"),
+        "--entrypoints.https.address=127.0.0.1:443",
+    ],
+}
+PROGRAMS = [name for name in COMMANDS if name != "traefik.yaml" or TRAEFIK.exists()]
+"""Those that are there; `make traefik-test` builds Traefik, which takes too long for each test run."""
+NGINX = "daemon off; pid nginx.pid; events {} http { access_log off; %s include nginx.conf; }"
+"""What includes a file of conf.d, with folders that are not those of the package."""
+TEMPORARY = " ".join(
+    f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+)
+CADDY = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A proxy with TLS before replicas, which name it in their issuer."""
+
+    url: str
+    issuer: str
+    trust: ssl.SSLContext
+    replicas: list[Program]
+    addresses: list[str]
+
+    def replace(self, replica: Program) -> int:
+        """Drain one and start it anew; its exit code, once the proxy gives it requests for tokens again."""
+        code = replica.stop()
+        replica.start()
+        url = replica.url()
+        eventually(lambda: '"/connect/token"' in httpx2.get(f"{url}/metrics").text)
+        return code
+
+    def get(self, path: str, **headers: str) -> httpx2.Response:
+        """An answer through the proxy."""
+        return httpx2.get(f"{self.url}{path}", headers=headers, verify=self.trust)
+
+
+@contextmanager
+def site_running(
+    name: str,
+    folder: Path,
+    configuration: Mapping[str, object],
+    *,
+    path: str = "",
+    changes: Mapping[str, str] | None = None,
+) -> Iterator[Site]:
+    """The program with its file, at other addresses and with these changes, before two replicas.
+
+    `path` is that of the issuer.
+    """
+    own, *ports = lasting_ports(3)
+    certificate, url = certified(folder), f"https://localhost:{own}"
+    _write_file(
+        name,
+        folder,
+        own,
+        ports,
+        {**(changes or {}), "/etc/ssl/auth.example.com.pem": str(certificate)},
+    )
+    config_file = folder / "config.yaml"
+    whole = {**configuration, "issuer": url + path}
+    config_file.write_text(yaml.safe_dump(whole, sort_keys=False))
+    with (
+        replicas_running(config_file, len(ports), ports=ports) as replicas,
+        _running(name, folder, own),
+    ):
+        trust = ssl.create_default_context(cafile=str(certificate))
+        addresses = [f"http://127.0.0.1:{port}" for port in ports]
+        site = Site(url, url + path, trust, replicas, addresses)
+        described = f"{path}/.well-known/openid-configuration"
+        eventually(lambda: site.get(described).status_code == 200)
+        yield site
+
+
+def _write_file(
+    name: str, folder: Path, own: int, ports: list[int], changes: Mapping[str, str]
+) -> None:
+    text = (FILES / name).read_text()
+    first, second = ports
+    here = {
+        **changes,
+        "/etc/ssl/auth.example.com.key": changes["/etc/ssl/auth.example.com.pem"],
+        "listen 443 ssl": f"listen 127.0.0.1:{own} ssl",
+        "bind :443": f"bind 127.0.0.1:{own}",
+        "address: 0.0.0.0, port_value: 443": f"address: 127.0.0.1, port_value: {own}",
+        "address: 10.0.0.11, port_value: 8080": f"address: 127.0.0.1, port_value: {first}",
+        "address: 10.0.0.12, port_value: 8080": f"address: 127.0.0.1, port_value: {second}",
+        "10.0.0.11:8080": f"127.0.0.1:{first}",
+        "10.0.0.12:8080": f"127.0.0.1:{second}",
+        "auth.example.com {": f"https://localhost:{own} {{",
+        "auth.example.com": "localhost",
+    }
+    for there, now in here.items():
+        text = text.replace(there, now)
+    (folder / name).write_text(CADDY + text if name == "Caddyfile" else text)
+    (folder / "whole.conf").write_text(NGINX % TEMPORARY)
+
+
+@contextmanager
+def _running(name: str, folder: Path, port: int) -> Iterator[None]:
+    command = [part.replace("127.0.0.1:443", f"127.0.0.1:{port}") for part in COMMANDS[name]]
+    environ = os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    process = subprocess.Popen(command, cwd=folder, env=environ)
+    try:
+        eventually(lambda: process.poll() is not None or _listens(port))
+        assert process.poll() is None
+        yield
+    finally:
+        process.kill()
+        process.wait(SECONDS)
+
+
+def _listens(port: int) -> bool:
+    try:
+        with create_connection(("127.0.0.1", port)):
+            return True
+    except OSError:
+        return False
