@@ -77,11 +77,56 @@ def test_values_reach_the_pods() -> None:
     assert manifests.every("HorizontalPodAutoscaler", "Ingress") == []
 
 
+def test_a_key_of_the_pods_specification_takes_the_place_of_the_charts_own() -> None:
+    values = ["terminationGracePeriodSeconds=90", "topologySpreadConstraints=[]", "hostUsers=false"]
+    done = helm(*FILES, *(f"--set-json=podSpec.{value}" for value in values))
+    assert done.stdout.count("terminationGracePeriodSeconds:") == 1
+    spec = Manifests(tuple(filter(None, yaml.safe_load_all(done.stdout)))).pod()["spec"]
+    assert spec["terminationGracePeriodSeconds"] == 90
+    assert (spec["topologySpreadConstraints"], spec["hostUsers"]) == ([], False)
+    assert spec["enableServiceLinks"] is False
+
+
+def test_openshift_may_choose_the_user() -> None:
+    numbers = ("runAsUser", "runAsGroup", "fsGroup")
+    pod = chart(f"--set={','.join(f'securityContext.{name}=null' for name in numbers)}").pod()
+    assert pod["spec"]["securityContext"] == {
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("issuer", "paths"),
+    [
+        ("https://example.com", ["/"]),
+        ("https://example.com/", ["/"]),
+        ("https://example.com/auth", ["/auth", "/.well-known/oauth-authorization-server/auth"]),
+    ],
+)
+def test_ingress_leads_to_the_path_of_the_issuer(
+    tmp_path: Path, issuer: str, paths: list[str]
+) -> None:
+    settings = tmp_path / "config.yaml"
+    settings.write_text(f"issuer: {issuer}\n")
+    manifests = chart(f"--set-file=config={settings}")
+    (rule,) = manifests.one("Ingress", "token-service")["spec"]["rules"]
+    assert rule["host"] == "example.com"
+    assert [each["path"] for each in rule["http"]["paths"]] == paths
+    assert {each["backend"]["service"]["name"] for each in rule["http"]["paths"]} == {
+        "token-service"
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ([], "config"),
+        (["--set=ingress.enabled=false"], "config"),
         (["--set-string=config=clients: []"], "an issuer"),
+        ([*FILES, "--set-json=podSpec.containers=[]"], "containers"),
+        ([*FILES, "--set-json=podSpec.volumes=[]"], "volumes"),
+        ([*FILES, "--set=podSpec.securityContext.fsGroup=1"], "securityContext"),
         ([*FILES, "--set=autoscaling.maximum=3"], "maximum"),
     ],
 )
@@ -91,9 +136,12 @@ def test_a_wrong_value_is_named(options: list[str], message: str) -> None:
     assert message in done.stderr
 
 
-def test_helm_finds_nothing_wrong() -> None:
+@pytest.mark.parametrize(
+    "options", [[], FILES, [*FILES, EVERYTHING]], ids=["no values", "files", "everything"]
+)
+def test_helm_finds_nothing_wrong(options: list[str]) -> None:
     done = subprocess.run(
-        ["helm", "lint", "--strict", str(K8S / "chart"), *FILES, EVERYTHING],
+        ["helm", "lint", "--strict", str(K8S / "chart"), *options],
         capture_output=True,
         text=True,
         check=False,
