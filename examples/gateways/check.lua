@@ -1,5 +1,5 @@
 -- Asks the token service about a request: its status, the challenge, and what the API may be told become variables.
-core.register_action("check", { "http-req" }, function(txn, url)
+core.register_action("check", { "http-req" }, function(txn, url, origin)
   local came, sent = txn.http:req_get_headers(), {}
   for _, name in ipairs({ "authorization", "dpop" }) do
     for _, value in pairs(came[name] or {}) do
@@ -7,9 +7,8 @@ core.register_action("check", { "http-req" }, function(txn, url)
       table.insert(sent[name], value)
     end
   end
-  local scheme = txn.f:ssl_fc() == 1 and "https" or "http"
   sent["x-original-method"] = { txn.f:method() }
-  sent["x-original-url"] = { scheme .. "://" .. txn.f:req_fhdr("host") .. txn.f:pathq() }
+  sent["x-original-url"] = { origin .. txn.f:pathq() }
   if txn.f:ssl_fc() == 1 and txn.f:ssl_c_used() == 1 then
     sent["client-cert"] = { ":" .. txn.c:base64(txn.f:ssl_c_der()) .. ":" }
   end
@@ -22,4 +21,4 @@ core.register_action("check", { "http-req" }, function(txn, url)
   }) do
     txn:set_var("txn." .. variable, told[name] and told[name][0] or "")
   end
-end, 1)
+end, 2)

@@ -41,6 +41,7 @@ from service.protocol.errors import (
 )
 from service.protocol.params import Params
 from service.protocol.protected_resource import metadata_url
+from service.protocol.redirect_uri import origin_of
 from service.protocol.scope import format_scope, split_scope
 from service.tokens.active import ActiveToken
 from service.tokens.authorization_details import details_for
@@ -52,6 +53,11 @@ CREDENTIALS = "X-Check-Authorization"
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
 _PER_TOKEN = Fields({"Vary": "Authorization", NOSNIFF: "nosniff"})
 _NOBODY = Fields({"Cache-Control": "no-store", "Vary": "Authorization", NOSNIFF: "nosniff"})
+_ORIGINAL = (
+    *("X-Original-URL", "X-Original-Method", "X-Forwarded-Uri", "X-Forwarded-Method"),
+    *("X-Forwarded-Host", "X-Forwarded-Proto"),
+)
+"""The headers by which proxies tell of the caller's request."""
 _PARAMETERS = frozenset({"scope", "acr", "max_age"})
 """A misspelt one would let everything pass."""
 _LONGEST_AGE = 9
@@ -105,11 +111,11 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _may_ask(self, request: Message, api: ApiResource | None) -> bool:
         """Return whether the peer is a gateway, or has the credentials of this API."""
-        credentials = request.headers.get(CREDENTIALS)
-        if credentials is None:
-            return self.guard.credentials.client_address.is_from_gateway(request)
-        shown = _read_credentials(credentials)
         try:
+            credentials = _read_once(request, CREDENTIALS)
+            if credentials is None:
+                return self.guard.credentials.client_address.is_from_gateway(request)
+            shown = _read_credentials(credentials)
             return api is not None and await self.client_auth.authenticate_caller(shown) is api
         except (InvalidClient, InvalidRequest) as refused:
             claimed = refused.claimed if isinstance(refused, InvalidClient) else None
@@ -120,7 +126,10 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _find_token(self, request: Message, asked: _Asked) -> ActiveToken:
         api, demand = asked.api, asked.demand
         challenge = _name_scope(demand) + self._name_metadata(api)
-        original = _read_original(request, asked.rest, challenge)
+        try:
+            original = _read_original(request, asked, challenge)
+        except InvalidRequest as error:
+            raise self.guard.add_challenge(error, request, parameters=challenge) from error
         token = await self.guard.find_token_of(request, original)
         scope = token.scope & api.scopes
         refusal: OAuthError | None = None
@@ -230,17 +239,33 @@ def _demand_in(query: str) -> Demand:
     )
 
 
-def _read_original(request: Message, rest: str, challenge: str) -> OriginalRequest:
-    """Return method and URL of the request that is asked about, as the proxy tells them."""
-    headers = request.headers
-    method = headers.get("X-Original-Method") or headers.get("X-Forwarded-Method")
-    url = headers.get("X-Original-URL")
-    if url is None or "://" not in url:
-        path = url or headers.get("X-Forwarded-Uri") or rest or "/"
-        host = headers.get("X-Forwarded-Host") or headers.get("Host", "")
-        url = f"{headers.get('X-Forwarded-Proto', 'https')}://{host}{path}"
-    url = url.partition("?")[0].partition("#")[0]
-    return OriginalRequest(method or request.method, url, challenge)
+def _read_original(request: Message, asked: _Asked, challenge: str) -> OriginalRequest:
+    """Return method and URL of the request that is asked about, as the proxy tells them.
+
+    The origin is that of the API's `url`, where it has one: proxies tend to pass on the host that the caller has chosen, and
+    then a proof that was made for somebody else's server would count here (RFC 9449 §4.3).
+    """
+    told = {name: _read_once(request, name) for name in _ORIGINAL}
+    method = told["X-Original-Method"] or told["X-Forwarded-Method"] or request.method
+    url = told["X-Original-URL"] or told["X-Forwarded-Uri"] or asked.rest or "/"
+    path = url.partition("?")[0].partition("#")[0]
+    host = told["X-Forwarded-Host"] or request.headers.get("Host", "")
+    origin: str | None = f"{told['X-Forwarded-Proto'] or 'https'}://{host}"
+    if not path.startswith("/"):
+        scheme, _, rest = path.partition("://")
+        host, slash, path = rest.partition("/")
+        origin, path = f"{scheme}://{host}", slash + path
+    if asked.api.url is not None:
+        origin = origin_of(asked.api.url)
+    return OriginalRequest(method, f"{origin}{path}", challenge)
+
+
+def _read_once(request: Message, name: str) -> str | None:
+    """Return a header, None if it is absent; InvalidRequest if it came twice, because one may be the caller's own."""
+    values = request.headers.getall(name, ())
+    if len(values) > 1:
+        raise InvalidRequest(f"{name} is sent more than once")
+    return values[0] if values else None
 
 
 def _name_scope(demand: Demand) -> str:

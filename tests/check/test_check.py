@@ -211,6 +211,50 @@ async def test_a_bound_token_needs_a_proof_for_the_original_request(
     assert (await check(service, token, path, **sent)).refusal[0] == 401  # used before
 
 
+@pytest.mark.rfc("9449#4.3")
+async def test_the_origin_of_a_proof_is_that_of_the_apis_url(
+    config: dict[str, Any], start: Start
+) -> None:
+    config["api_resources"][0]["url"] = "https://API.example.com:443/v1"
+    service = await start(config)
+    key = DpopKey(service.issuer)
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    answer = await service.post("/connect/token", auth="machine", headers=key.header(), **form)
+    token = answer["access_token"]
+
+    async def ask(htu: str, path: str = "api1", **headers: str) -> int:
+        proof = key.proof("", "GET", access_token=token, htu=htu)
+        return (await check(service, token, path, scheme="DPoP", DPoP=proof, **headers)).status
+
+    theirs, ours = "https://evil.example/v1/orders", "https://api.example.com/v1/orders"
+    forwarded = {"X_Forwarded_Host": "evil.example", "X_Forwarded_Proto": "http"}
+    for told in (
+        {"X_Original_URL": f"{theirs}?page=2"},
+        {"X_Original_URL": "/v1/orders?next=https://evil.example/", "Host": "evil.example"},
+        {"X_Forwarded_Uri": "/v1/orders?page=2", **forwarded},
+    ):
+        assert (await ask(theirs, **told), await ask(ours, **told)) == (401, 200)
+    envoy = "api1/anything/v1/orders"
+    assert (await ask(theirs, envoy, Host="evil.example"), await ask(ours, envoy)) == (401, 200)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("X-Original-URL", "X-Original-Method", "X-Forwarded-Uri", "X-Forwarded-Method"),
+        *("X-Forwarded-Host", "X-Forwarded-Proto", "X-Check-Authorization"),
+    ],
+)
+async def test_what_a_proxy_tells_twice_is_refused(
+    service: RunningService, token: str, name: str
+) -> None:
+    value = basic("api1", "api1-secret") if name == "X-Check-Authorization" else "/orders"
+    headers = [("Authorization", f"Bearer {token}"), (name, value)]
+    once = await service.request("GET", "/connect/check/api1", headers=headers)
+    twice = await service.request("GET", "/connect/check/api1", headers=[*headers, (name, value)])
+    assert (once.status, twice.status) == (200, 401)
+
+
 @pytest.mark.parametrize(
     "query",
     ["scope=a&scope=b", "max_age=soon", "max_age=-1", "acr=a&acr=a", "scopes=api1.read", "Scope=a"],

@@ -85,6 +85,20 @@ async def test_the_gateway_lets_pass_a_proof_for_the_callers_own_url(
     assert await send(orders, htu=other, forged=other) == 401
 
 
+async def test_the_gateway_takes_no_proof_for_a_host_that_the_caller_names(
+    service: RunningService, gateway: str
+) -> None:
+    key = DpopKey(service.issuer)
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    answer = await service.post("/connect/token", auth="machine", headers=key.header(), **form)
+    token, orders = answer["access_token"], f"{gateway}/orders/7"
+    for scheme in ("http", "https"):
+        proof = key.proof("", "GET", access_token=token, htu=f"{scheme}://evil.example/orders/7")
+        sent = {"Authorization": f"DPoP {token}", "DPoP": proof, "Host": "evil.example"}
+        async with ClientSession() as http, http.get(orders, headers=sent) as told:
+            assert "X-Token" not in await told.text()
+
+
 @pytest.mark.parametrize("away", ["service", "store"])
 @pytest.mark.parametrize("name", [*COMMANDS, TRAEFIK])
 async def test_while_the_service_or_its_store_is_away_nothing_passes(

@@ -27,6 +27,8 @@ async def serving_by(file: str, *, port: int) -> AsyncIterator[str]:
     chain = [http["middlewares"][name] for name in router["middlewares"]]
 
     async def handle(request: web.Request) -> web.StreamResponse:
+        if router["rule"] != f"Host(`{request.host.partition(':')[0]}`)":
+            return web.Response(status=404)
         headers = CIMultiDict(request.headers)
         for middleware in chain:
             ((kind, options),) = middleware.items()
