@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import orjson
@@ -24,7 +25,7 @@ from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.claims import claims_of_scope
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import begin, make_room
+from service.tokens.liveness import begin, list_code, make_room, make_room_for_code
 
 
 class Answering(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,9 +63,12 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
             *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
             *note_client(stores, request.client, session),
             *(access.writes if access else ()),
-            *([self._keep_code(code, request, reply_to)] if code else ()),
+            *(self._keep_code(code, authorization, request, reply_to) if code else ()),
         ]
-        await self._make_active(authorization, writes, claim)
+        answers = await self._make_active(authorization, writes, claim)
+        if code:
+            count = answers[len(writes) - 1]
+            await make_room_for_code(stores, authorization, count=count, emit=self.emit)
         granted = AuthorizationGranted(
             client_id=request.client.client_id,
             subject=session.subject,
@@ -84,19 +88,27 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
             authorization, client, target=target, user_claims=claims
         )
 
-    def _keep_code(self, code: Handle, request: AuthorizeRequest, reply_to: ReplyTo) -> Command:
+    def _keep_code(
+        self,
+        code: Handle,
+        authorization: Authorization,
+        request: AuthorizeRequest,
+        reply_to: ReplyTo,
+    ) -> Sequence[Command]:
+        """Return what writes the code; the last answer is how many the client has for the user."""
         record = AuthorizationCode(
             redirect_uri=reply_to.redirect_uri,
             code_challenge=request.code_challenge,
             nonce=request.nonce,
         )
-        ttl = request.client.authorization_code_lifetime
-        return self.access_tokens.stores.codes.put(record, code.selector, code.digest, ttl=ttl)
+        ttl, stores = request.client.authorization_code_lifetime, self.access_tokens.stores
+        put = stores.codes.put(record, code.selector, code.digest, ttl=ttl)
+        return put, list_code(stores, authorization, code, expires_at=clock() + ttl)
 
     async def _make_active(
         self, authorization: Authorization, writes: Sequence[Command], claim: Claim | None
-    ) -> None:
-        """Write it all in one round trip, unless the session ended in the same moment.
+    ) -> Sequence[Any]:
+        """Write it all in one round trip, unless the session ended in the same moment; return the answers.
 
         The session's presence is asked after the writes: a logout that comes later finds the index filled.
         The claim comes last, so that a request whose answer the store did not take can be tried again.
@@ -113,6 +125,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
             await stores.kv.write(stores.authorizations.drop(authorization.id))
             raise
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        return answers
 
 
 def _text(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from service.model.session import Session
 from service.pages.display import shown_scopes, shown_summaries
 from service.pages.own_account import ask_for_session, find_own_session
 from service.pages.own_pages import ACCOUNT
+from service.pages.paging import PageOf, page_of
 from service.pages.sign_in_pages import SignInPages, Visit
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
@@ -36,19 +37,24 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         session = await find_own_session(self.sign_in, visit)
         if session is None:
             return ask_for_session(self.sign_in, visit, ACCOUNT)
-        granted = await self.access.find_all_of(session.subject)
-        finding = [self.sign_in.flow.reader.clients.find(each.client_id) for each in granted]
+        asked = visit.params
+        sessions = await self._sessions(session, asked.get("sessions"))
+        granted = page_of(await self.access.find_all_of(session.subject), asked.get("grants"))
+        finding = [self.sign_in.flow.reader.clients.find(each.client_id) for each in granted.items]
         clients = await asyncio.gather(*finding)
-        applications = await self._applications(clients, visit.params.get("client_id"))
+        found = await self._find_applications(clients, asked.get("client_id"))
+        applications = page_of(found, asked.get("applications"))
+        shown = [self._application(client, clients) for client in applications.items]
         context = {
             "action": ACCOUNT,
             "user": await self.sign_in.visits.shown_user(visit.visitor),
-            "sessions": await self._sessions(session),
-            "applications": applications,
-            "grants": list(map(self._grant, granted, clients)),
+            "sessions": sessions.items,
+            "applications": shown,
+            "grants": list(map(self._grant, granted.items, clients)),
+            "paging": {"sessions": sessions, "applications": applications, "grants": granted},
         }
         logos = [client.logo_uri for client in clients if client is not None]
-        logos += [application["logo_uri"] for application in applications]
+        logos += [application["logo_uri"] for application in shown]
         return self.sign_in.show(visit, "account.html", images=logos, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
@@ -62,16 +68,26 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         match params.get("action"):
             case "end-session" if params.require("session") == current.id:
                 return await self._sign_out(visit, current)
-            case "end-session" | "end-other-sessions" as action:
-                ended = params.require("session") if action == "end-session" else None
-                for session in await self.sign_in.visits.sessions.find_all_of(current.subject):
-                    if session.id != current.id and ended in {None, session.id}:
-                        await self.sign_in.visits.sessions.end(session)
+            case "end-session":
+                await self._end_one(current, params.require("session"))
+            case "end-other-sessions":
+                await self._end_others(current)
             case "revoke":
                 await self.access.revoke(current.subject, params.require("client_id"))
             case _:
                 raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
         return self.sign_in.go(visit, ACCOUNT)
+
+    async def _end_one(self, current: Session, sid: str) -> None:
+        """End a session of the same user; another user's is left alone."""
+        session = await self.sign_in.visits.sessions.find_by_id(sid)
+        if session is not None and session.subject == current.subject:
+            await self.sign_in.visits.sessions.end(session)
+
+    async def _end_others(self, current: Session) -> None:
+        for session in await self.sign_in.visits.sessions.find_all_of(current.subject):
+            if session.id != current.id:
+                await self.sign_in.visits.sessions.end(session)
 
     async def _sign_out(self, visit: Visit, current: Session) -> web.Response:
         """End this browser's session; frames tell the clients that use front-channel logout."""
@@ -86,7 +102,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self.sign_in.visits.cookies.clear_session(response)
         return response
 
-    async def _sessions(self, current: Session) -> list[Mapping[str, Any]]:
+    async def _sessions(self, current: Session, wanted: str | None) -> PageOf[Mapping[str, Any]]:
         sessions = await self.sign_in.visits.sessions.find_all_of(current.subject)
         uses = await self.sign_in.visits.sessions.find_last_uses(sessions)
         shown: list[Mapping[str, Any]] = [
@@ -100,29 +116,28 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             }
             for session, used in zip(sessions, uses, strict=True)
         ]
-        return sorted(shown, key=lambda each: (not each["current"], -each["last_used_at"]))
+        shown.sort(key=lambda each: (not each["current"], -each["last_used_at"]))
+        return page_of(shown, wanted)
 
-    async def _applications(
-        self, granted: list[Client | None], named: str | None
-    ) -> list[Mapping[str, Any]]:
-        """Return the links that begin a login at a client of config.yaml, one with grants, and the one that is named.
-
-        Anybody can link here for a dynamically registered client, so only its host is shown (OIDC Core §4).
-        """
+    async def _find_applications(
+        self, granted: Sequence[Client | None], named: str | None
+    ) -> list[Client]:
+        """Return the clients of config.yaml that a login can begin at, those with grants on this page, and the one that is named."""
         configured = self.sign_in.flow.registry.current.clients.values()
         sender = await self.sign_in.flow.reader.clients.find(named) if named else None
         found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
-        applications: list[Mapping[str, Any]] = []
-        for client in found.values():
-            if client.enabled and client.initiate_login_uri:
-                host = urlsplit(client.initiate_login_uri).hostname or ""
-                is_known = client in granted or not client.dynamically_registered
-                shown = client if is_known else client.under_host(host)
-                href = self.sign_in.start_uri(client)
-                applications.append(
-                    {"client": shown, "logo_uri": shown.logo_uri, "host": host, "href": href}
-                )
-        return applications
+        return [one for one in found.values() if one.enabled and one.initiate_login_uri]
+
+    def _application(self, client: Client, granted: Sequence[Client | None]) -> Mapping[str, Any]:
+        """Return the link that begins a login at the client.
+
+        Anybody can link here for a dynamically registered client, so only its host is shown (OIDC Core §4).
+        """
+        host = urlsplit(client.initiate_login_uri or "").hostname or ""
+        is_known = client in granted or not client.dynamically_registered
+        shown = client if is_known else client.under_host(host)
+        href = self.sign_in.start_uri(client)
+        return {"client": shown, "logo_uri": shown.logo_uri, "host": host, "href": href}
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """Return what a client may do; of a deleted one only the id is known."""
@@ -132,6 +147,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "client": client or deleted,
             "scopes": shown_scopes(registry, access.scope),
             "details": shown_summaries(registry, access.authorization_details),
+            "more_details": access.more_details,
             "claims": sorted(access.claims.difference(claims_of_scope(registry, access.scope))),
             "granted_at": access.since,
         }

@@ -15,7 +15,7 @@ from service.protocol.params import Params
 from service.store.stores import REPLAY_WINDOW
 from service.tokens.continuing import continue_grant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
-from service.tokens.liveness import Revocation, SingleUse
+from service.tokens.liveness import Revocation, SingleUse, unlist_code
 from service.tokens.permitted import continue_authorization
 
 
@@ -51,6 +51,7 @@ class AuthorizationCodeGrant(msgspec.Struct, frozen=True):
         ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
         single_use = SingleUse(
             swap=stores.codes.swap(marker, handle.selector, handle.digest, ttl=ttl),
+            others=(unlist_code(stores, authorization, handle),),
             attempt=marker.attempt,
             replay=CodeReplayed,
         )

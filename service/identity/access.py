@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -14,14 +14,15 @@ from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest, is_selector
 from service.model.session import Consent
 from service.protocol.authorization_details import Detail
+from service.store.steps import steps
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.liveness import end
 
 YEAR = 365 * 24 * 3600
 
-AT_ONCE = 500
-"""Authorizations that end in one round trip; a program may have let a user grant thousands."""
+SHOWN_DETAILS = 20
+"""Objects of authorization_details that are shown of one client; it may have been granted thousands."""
 
 
 def note_end(stores: Stores, subject: str, client_id: str, *, ttl: int) -> Command:
@@ -110,10 +111,14 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
             self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
 
     async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
+        found = [one async for some in self.walk_all_of(subject) for one in some]
+        return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
+
+    def walk_all_of(self, subject: str) -> AsyncIterator[list[Consent]]:
+        """Return the user's consents in steps."""
         owner, stores = digest(subject), self.stores
         listed = stores.subject_consents.members(owner)
-        found = await stores.read_listed(listed, lambda name: stores.consents.read(owner, name))
-        return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
+        return stores.walk_listed(listed, lambda name: stores.consents.read(owner, name))
 
     def _list(self, owner: str, name: str, ttl: int) -> Command:
         return self.stores.subject_consents.add(owner, name, expires_at=clock() + ttl)
@@ -135,9 +140,13 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     async def find_all_of(self, subject: str) -> tuple[Authorization, ...]:
-        listed = self.stores.subject_authorizations.members(digest(subject))
-        found = await self.stores.read_listed(listed, self.stores.authorizations.read)
+        found = [one async for some in self.walk_all_of(subject) for one in some]
         return tuple(sorted(found, key=lambda each: each.created_at, reverse=True))
+
+    def walk_all_of(self, subject: str) -> AsyncIterator[list[Authorization]]:
+        """Return the user's authorizations in steps."""
+        listed = self.stores.subject_authorizations.members(digest(subject))
+        return self.stores.walk_listed(listed, self.stores.authorizations.read)
 
     async def walk_all(self) -> AsyncIterator[Authorization]:
         """Walk through the whole store, which only operators may do."""
@@ -149,8 +158,7 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
     async def end(self, *authorizations: Authorization) -> None:
         """Make every token inactive that came from them (RFC 7009 §2.1), and their clients' ID tokens useless here."""
         stores, ttl = self.stores, self.longest_session
-        for first in range(0, len(authorizations), AT_ONCE):
-            ended = authorizations[first : first + AT_ONCE]
+        for ended in steps(authorizations):
             parties = {(one.subject, one.client_id) for one in ended if one.subject is not None}
             notes = [note_end(stores, *each, ttl=ttl) for each in parties]
             await end(stores, ended, *notes, emit=self.emit, durable=True)
@@ -165,7 +173,9 @@ class ClientAccess(msgspec.Struct, frozen=True, kw_only=True):
     claims: frozenset[str]
     """Names of claims that were requested by name (OIDC Core §5.5)."""
     authorization_details: tuple[Detail, ...] = ()
-    """What was allowed once, in live authorizations (RFC 9396)."""
+    """What was allowed once, in live authorizations (RFC 9396); the first SHOWN_DETAILS."""
+    more_details: int = 0
+    """Further objects."""
     since: int
     """Seconds since the epoch, of the oldest part that is still in force."""
 
@@ -177,19 +187,19 @@ class GrantedAccess(msgspec.Struct, frozen=True, kw_only=True):
     authorizations: Authorizations
 
     async def find_all_of(self, subject: str) -> tuple[ClientAccess, ...]:
-        consents = await self.consents.find_all_of(subject)
-        authorizations = await self.authorizations.find_all_of(subject)
+        """Return the access of each client, the latest first."""
         joined: dict[str, ClientAccess] = {}
-        for new in (*map(_by_consent, consents), *map(_by_authorization, authorizations)):
-            old = joined.get(new.client_id)
-            joined[new.client_id] = new if old is None else _join(old, new)
-        return tuple(sorted(joined.values(), key=lambda access: access.since, reverse=True))
+        async for consents in self.consents.walk_all_of(subject):
+            _join_all(joined, map(_by_consent, consents))
+        async for authorizations in self.authorizations.walk_all_of(subject):
+            _join_all(joined, map(_by_authorization, authorizations))
+        return tuple(sorted(joined.values(), key=lambda one: (-one.since, one.client_id)))
 
     async def revoke(self, subject: str, client_id: str) -> None:
         """Forget the consent, and make every token of the client inactive (RFC 7009 §2.1)."""
         await self.consents.withdraw(subject, client_id)  # first, so that no new grant relies on it
-        granted = await self.authorizations.find_all_of(subject)
-        await self.authorizations.end(*[one for one in granted if one.client_id == client_id])
+        async for granted in self.authorizations.walk_all_of(subject):
+            await self.authorizations.end(*[one for one in granted if one.client_id == client_id])
 
 
 def _by_consent(consent: Consent) -> ClientAccess:
@@ -202,21 +212,30 @@ def _by_consent(consent: Consent) -> ClientAccess:
 
 
 def _by_authorization(authorization: Authorization) -> ClientAccess:
-    asked = authorization.claims_request
+    asked, details = authorization.claims_request, authorization.authorization_details
     return ClientAccess(
         client_id=authorization.client_id,
         scope=authorization.scope,
         claims=asked.names if asked else frozenset[str](),
-        authorization_details=authorization.authorization_details,
+        authorization_details=details[:SHOWN_DETAILS],
+        more_details=max(0, len(details) - SHOWN_DETAILS),
         since=authorization.created_at,
     )
 
 
+def _join_all(joined: dict[str, ClientAccess], found: Iterable[ClientAccess]) -> None:
+    for new in found:
+        old = joined.get(new.client_id)
+        joined[new.client_id] = new if old is None else _join(old, new)
+
+
 def _join(one: ClientAccess, other: ClientAccess) -> ClientAccess:
+    details = one.authorization_details + other.authorization_details
     return replace(
         one,
         scope=one.scope | other.scope,
         claims=one.claims | other.claims,
-        authorization_details=one.authorization_details + other.authorization_details,
+        authorization_details=details[:SHOWN_DETAILS],
+        more_details=one.more_details + other.more_details + max(0, len(details) - SHOWN_DETAILS),
         since=min(one.since, other.since),
     )

@@ -21,6 +21,7 @@ from service.model.session import LogoutDelivery, Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InvalidRequest
+from service.store.steps import steps
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command
 
@@ -98,9 +99,10 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         await self.stores.kv.write(*writes)
 
     async def find_last_uses(self, sessions: Sequence[Session]) -> tuple[int, ...]:
-        found = await self.stores.kv.read(
-            *[self.stores.session_uses.read(session.id) for session in sessions]
-        )
+        found: list[int | None] = []
+        for some in steps(sessions):
+            reads = [self.stores.session_uses.read(session.id) for session in some]
+            found += await self.stores.kv.read(*reads)
         return tuple(
             max(use or 0, session.started_at) for session, use in zip(sessions, found, strict=True)
         )
@@ -135,22 +137,23 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
     async def _end_dependents(
         self, session: Session, *, but: Collection[str] = ()
     ) -> tuple[list[Command], list[str]]:
-        """Queue the logouts of its clients `but` for some; return the writes that end what depends on it, and those clients.
+        """Queue the logouts of its clients `but` for some; return the last writes that end what depends on it, and those clients.
 
         A full Redis refuses to queue, but would execute the other writes: so those come in the next round trip.
         Offline authorizations outlive their session (OIDC Core §11).
         """
         stores, owner = self.stores, digest(session.subject)
-        listed = stores.session_authorizations.members(session.id)
-        found = await stores.read_listed(listed, stores.authorizations.read)
-        ended = [one.id for one in found if not one.is_offline]
+        known, writes = frozenset(but), list[Command]()
         clients = await stores.kv.read_members(stores.session_clients.members(session.id))
-        others = [one for one in clients if one not in but]
-        await stores.kv.write(*queue_logouts(stores, session, others), durable=True)
-        writes = [
-            *[stores.authorizations.drop(one) for one in ended],
-            *[stores.subject_authorizations.remove(owner, one) for one in ended],
-        ]
+        others = [one for one in clients if one not in known]
+        for some in steps(others):
+            await stores.kv.write(*queue_logouts(stores, session, some), durable=True)
+        listed = stores.session_authorizations.members(session.id)
+        async for found in stores.walk_listed(listed, stores.authorizations.read):
+            await stores.kv.write(*writes, durable=True)
+            ended = [one.id for one in found if not one.is_offline]
+            writes = [stores.authorizations.drop(one) for one in ended]
+            writes += [stores.subject_authorizations.remove(owner, one) for one in ended]
         return writes, others
 
     async def find_all_of(self, subject: str) -> tuple[Session, ...]:

@@ -22,6 +22,13 @@ PARAMETERS = frozenset(
 """All that count; `logout_hint` does not, because it is the browser's session that ends (§2)."""
 
 
+MAX_FRAMES = 50
+"""Clients that one page tells of a logout; their origins make a header longer."""
+
+MAX_CLIENTS = 500
+"""Clients of a session among which those with frames are looked for; a program may let a user have thousands."""
+
+
 class LogoutRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The client that sent the user here, the user that it names, and the URI to continue at."""
 
@@ -85,11 +92,16 @@ class UserLogout(msgspec.Struct, frozen=True, kw_only=True):
     sessions: Sessions
 
     async def end(self, session: Session) -> tuple[str, ...]:
-        """End the session, and return the URI of each enabled client in it that has one; its query is kept (§2)."""
+        """End the session, and return the URI of each enabled client in it that has one; its query is kept (§2).
+
+        A browser loads only so many frames: MAX_FRAMES, of the first clients in the session.
+        """
         took_part = await self.sessions.end(session)
         self.sessions.emit(LoggedOut(subject=session.subject, session_id=session.id))
         uris: list[str] = []
-        for client_id in took_part:
+        for client_id in took_part[:MAX_CLIENTS]:
+            if len(uris) == MAX_FRAMES:
+                break
             client = await self.clients.find(client_id)
             if client is None or not client.enabled or client.frontchannel_logout_uri is None:
                 continue

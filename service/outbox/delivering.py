@@ -19,6 +19,7 @@ from service.clients.directory import Clients
 from service.model.client import Client
 from service.outbox.queue import D, Outbox
 from service.store.keyvalue import StoreUnavailable
+from service.store.steps import STEP
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -103,9 +104,11 @@ class Deliveries(msgspec.Struct, Generic[D], kw_only=True):
         due = await self.queue.find_due(at_most)
         taken = Counter(self._running.values())
         clients, chosen = dict[str, Client | None](), dict[str, Place]()
-        for delivery in due:
+        for number, delivery in enumerate(due):
             if taken.total() >= AT_ONCE:
                 break
+            if number % STEP == 0:
+                await asyncio.sleep(0)
             if delivery.client_id not in clients:
                 clients[delivery.client_id] = await self.clients.find(delivery.client_id)
             place = self._find_place(delivery, clients[delivery.client_id])

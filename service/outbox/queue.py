@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from service.store.keyvalue import KeyValue
 from service.store.records import Queue, Records
+from service.store.steps import steps
 from service.store.verbs import Command
 
 LEASE_MARGIN = 5
@@ -71,10 +72,11 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
         lease = self.leases.put_new(True, self.queue.selector, delivery_id, ttl=self.lease)
         return self.queue.take(delivery_id, seconds=self.lease, lease=lease)
 
-    async def defer(self, due: Iterable[D], *, seconds: int) -> None:
+    async def defer(self, due: Sequence[D], *, seconds: int) -> None:
         """Make deliveries that nobody has taken due again after some seconds."""
         queue = self.queue
-        await self.kv.write(*[queue.defer(one.id, seconds=seconds) for one in due])
+        for some in steps(due):
+            await self.kv.write(*[queue.defer(one.id, seconds=seconds) for one in some])
 
     async def give_back(self, delivery: D, *, seconds: int = 0) -> None:
         """Return a delivery that was taken."""
@@ -108,10 +110,12 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
             self.leases.drop(selector, delivery_id),
         )
 
-    async def _read(self, ids: Collection[str]) -> tuple[D, ...]:
+    async def _read(self, ids: Sequence[str]) -> tuple[D, ...]:
         """Return the deliveries of these ids, and forget the ids of those that have expired."""
         deliveries, selector = self.deliveries, self.queue.selector
-        found = await self.kv.read(*[deliveries.read(selector, one) for one in ids])
+        found: list[D | None] = []
+        for some in steps(ids):
+            found += await self.kv.read(*[deliveries.read(selector, one) for one in some])
         for one, delivery in zip(ids, found, strict=True):
             if delivery is None:
                 await self.remove(one)

@@ -136,7 +136,7 @@ class KeyValue:
     async def read_members(self, question: Command) -> tuple[str, ...]:
         """Return the members of an index or queue that a command asks for."""
         (found,) = await self._ask(self._line, [question])
-        return tuple(member.decode() for member in found)
+        return tuple([member.decode() for member in found])
 
     async def get(self, key: str) -> bytes | None:
         """Return the raw value of a key, for `replace`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from typing import TypeVar
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
@@ -21,6 +22,7 @@ from service.model.session import (
 )
 from service.store.keyvalue import KeyValue
 from service.store.records import Index, Queue, Records, used_once
+from service.store.steps import STEP, steps
 from service.store.verbs import Command, Read
 
 T = TypeVar("T")
@@ -36,6 +38,9 @@ MAX_MEMBERS = 10_000
 
 MAX_SESSIONS = 1_000
 """Sessions of one user; each may have clients to notify of its end."""
+
+MAX_CODES = 200
+"""Codes of one client for one user that are not redeemed; a user has a few browsers."""
 
 LOGOUT = "logout"
 """The selector of everything about notifying clients of ended sessions: one slot of a Redis Cluster."""
@@ -58,6 +63,7 @@ class Stores:
             return Index(prefix, name, limit)
 
         self.kv = kv
+        self._long_list = asyncio.Lock()
         # Under an authorization's id:                              until
         self.authorizations = Records(prefix, "az", Authorization, 4)  # its last token expires
         self.codes = used_once(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
@@ -80,6 +86,7 @@ class Stores:
         self.subject_sessions = index("us", MAX_SESSIONS)
         self.subject_authorizations = index("ua")
         self.subject_consents = index("uc")
+        self.subject_codes = index("uk", MAX_CODES)  # for each client_id, until they expire
         self.access_ends = Records(prefix, "ae", int)  # session.max_lifetime; identity/access.py
         self.factors = Records(prefix, "fa", str)  # no TTL; sealed by identity/factors/stored.py
         self.last_seen = Records(prefix, "ls", str)  # users.grace; sealed by sources/last_seen.py
@@ -89,12 +96,12 @@ class Stores:
         self.registered_origins = index("ro")
         # Under the digest of a client_id, trusted issuer or identity provider and a jti, the first attempt that used the assertion or logout token:
         self.used_assertions = Records(prefix, "ja", str)  # exp
-        # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
-        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
 
     def _name_sign_ins(self, prefix: str) -> None:
+        # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
+        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
         # Under the digest of an opaque id, for 15 minutes:
         self.parked = Records(prefix, "pk", SealedRequest, 2)
         self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
@@ -131,10 +138,26 @@ class Stores:
         # Under the digest of a subject, those that wait for the user:
         self.subject_requests = Index(prefix, "ub", MAX_MEMBERS)
 
+    async def walk_listed(
+        self, listed: Command, read: Callable[[str], Read[T]]
+    ) -> AsyncIterator[list[T]]:
+        """Return the records that still exist of those that a command lists, in steps.
+
+        However many requests walk through long lists, one of them takes a step in a turn of the loop.
+        """
+        members = await self.kv.read_members(listed)
+        for some in steps(members):
+            if len(members) <= STEP:
+                found = await self.kv.read(*map(read, some))
+            else:
+                async with self._long_list:
+                    found = await self.kv.read(*map(read, some))
+            yield [one for one in found if one is not None]
+
     async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
         """Return the records that still exist of those that a command lists."""
-        found = await self.kv.read(*map(read, await self.kv.read_members(listed)))
-        return tuple([one for one in found if one is not None])
+        walk = self.walk_listed(listed, read)
+        return tuple([one async for some in walk for one in some])
 
     async def is_first_use(self, used: Records[str], key: str, *, ttl: int) -> bool:
         """Return whether no replica has used what has this key, and remember the use for as many seconds as it is valid.

@@ -212,7 +212,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             writes += prolong(stores, authorization, ttl=_needed_for(access, refresh))
         writes += _writes_of(access, refresh)
         if single_use is not None:
-            writes.append(single_use.swap)
+            writes += (*single_use.others, single_use.swap)
         once = single_use is not None or grant.refresh_token is not None
         answers = await stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[-1]):

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from service.clock import clock
-from service.model.authorization import Authorization, Source
+from service.model.authorization import Authorization, Source, Spent, new_attempt
 from service.model.events import AuthorizationEnded, CodeReplayed, Emit, RefreshTokenReused
-from service.model.handle import DIGEST_LENGTH, digest
+from service.model.handle import DIGEST_LENGTH, Handle, digest
 from service.protocol.errors import InvalidGrant
 from service.store.records import was_won
-from service.store.stores import Stores
+from service.store.steps import steps
+from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Command
 
 LOOKED_AT = 250
@@ -60,6 +61,51 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
     await end(stores, [one for _, one in ending if one], *gone, emit=emit)
 
 
+def list_code(
+    stores: Stores, authorization: Authorization, code: Handle, *, expires_at: int
+) -> Command:
+    """Return the command that notes a code of a user until it expires; answers how many its client has."""
+    place = _place_of_code(authorization, code)
+    return stores.subject_codes.add(*place, expires_at=expires_at)
+
+
+def unlist_code(stores: Stores, authorization: Authorization, code: Handle) -> Command:
+    return stores.subject_codes.remove(*_place_of_code(authorization, code))
+
+
+def _place_of_code(authorization: Authorization, code: Handle) -> tuple[str, str, str]:
+    owner, client = digest(str(authorization.subject)), digest(authorization.client_id)
+    return owner, f"{code.selector}:{code.digest}", client
+
+
+async def make_room_for_code(
+    stores: Stores, newcomer: Authorization, *, count: int, emit: Emit
+) -> None:
+    """Use up the codes that expire first if the client has too many for the user, and end what was granted by them.
+
+    What came from a code that is redeemed in the same moment stays.
+    """
+    owner, client = digest(str(newcomer.subject)), digest(newcomer.client_id)
+    index = stores.subject_codes
+    surplus = await stores.find_surplus(index, owner, client, count=count)
+    surplus = tuple([one for one in surplus if not one.startswith(newcomer.id)])
+    if not surplus:
+        return
+    marker, places = Spent(attempt=new_attempt(), at=clock()), [one.split(":") for one in surplus]
+    befores = await stores.kv.write(
+        *[stores.codes.swap(marker, *place, ttl=REPLAY_WINDOW) for place in places],
+        *[index.remove(owner, one, client) for one in surplus],
+        durable=True,
+    )
+    ended = [
+        selector
+        for (selector, _), before in zip(places, befores, strict=False)
+        if was_won(before, attempt=marker.attempt)
+    ]
+    found = await stores.kv.read(*map(stores.authorizations.read, ended))
+    await end(stores, [one for one in found if one is not None], emit=emit)
+
+
 async def end(
     stores: Stores,
     authorizations: Sequence[Authorization],
@@ -67,15 +113,18 @@ async def end(
     emit: Emit,
     durable: bool = False,
 ) -> None:
-    """Make every token inactive that came from them (RFC 7009 §2.1), in one round trip with other commands."""
-    writes = [write for one in authorizations for write in _drop(stores, one)]
-    await stores.kv.write(*writes, *others, durable=durable)
-    for one in authorizations:
-        emit(
-            AuthorizationEnded(
-                authorization_id=one.id, client_id=one.client_id, subject=one.subject
+    """Make every token inactive that came from them (RFC 7009 §2.1), after other commands."""
+    for some in steps(authorizations):
+        writes = [write for one in some for write in _drop(stores, one)]
+        await stores.kv.write(*others, *writes, durable=durable)
+        others = ()
+        for one in some:
+            emit(
+                AuthorizationEnded(
+                    authorization_id=one.id, client_id=one.client_id, subject=one.subject
+                )
             )
-        )
+    await stores.kv.write(*others, durable=durable)
 
 
 def _drop(stores: Stores, authorization: Authorization) -> Iterator[Command]:
@@ -100,7 +149,9 @@ async def _find_candidates(
     )
     ids = [one.decode() for one in dict.fromkeys((*first, *last))]
     ids = [one for one in ids if one != without]
-    found = await stores.kv.read(*[stores.authorizations.read(one) for one in ids])
+    found: list[Authorization | None] = []
+    for some in steps(ids):
+        found += await stores.kv.read(*map(stores.authorizations.read, some))
     return list(zip(ids, found, strict=True))
 
 
@@ -126,6 +177,8 @@ class SingleUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     swap: Command
     """Puts a marker in the place of the record."""
+    others: tuple[Command, ...] = ()
+    """What goes before it."""
     attempt: str
     is_repeatable: bool = False
     """Whether every request wins that finds the record or a marker."""
@@ -171,8 +224,9 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
         while left := [
             one for one in await self._find_descendants(selector, names) if one not in ended
         ]:
-            ends = [self._end(selector, one, expires_at) for one in left]
-            await self.stores.kv.write(*ends, durable=True)
+            for some in steps(left):
+                ends = [self._end(selector, one, expires_at) for one in some]
+                await self.stores.kv.write(*ends, durable=True)
             ended.update(left)
 
     async def _find_descendants(self, selector: str, names: Iterable[str]) -> list[str]:
@@ -180,9 +234,12 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
         kv, derived = self.stores.kv, self.stores.delegated
         found, level = [*names], [*names]
         while level:
-            asked = [derived.members(selector, name) for name in level]
-            answers: list[list[bytes]] = await kv.write(*asked)
-            level = [name.decode() for members in answers for name in members]
+            below: list[str] = []
+            for some in steps(level):
+                asked = [derived.members(selector, name) for name in some]
+                answers: list[list[bytes]] = await kv.write(*asked)
+                below += [name.decode() for members in answers for name in members]
+            level = below
             found += level
         return found[::-1]
 

@@ -165,9 +165,15 @@ SCREENS: dict[str, dict[str, Any]] = {
                 scopes=[scope("email")],
                 details=["Pay 30.00 EUR"],
                 claims=["birthdate"],
+                more_details=3,
                 granted_at=1_750_000_000,
             )
         ],
+        "paging": {
+            "sessions": SimpleNamespace(number=1, last=1),
+            "applications": SimpleNamespace(number=1, last=1),
+            "grants": SimpleNamespace(number=2, last=3),
+        },
     },
     "add_factor.html": {
         "action": "/account/security/add",
