@@ -247,9 +247,12 @@ def bound_buffers(listening: socket) -> None:
 
 
 def send_answers_in_turn(transport: asyncio.BaseTransport) -> None:
-    """Have writing pause until an answer has left the process, and not only once 64 KiB wait."""
-    # Over TLS, asyncio takes 0 for "always".
-    cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=1)
+    """Have writing pause until an answer has left the process, and not only once 64 KiB wait; over TLS once these wait, not 512.
+
+    The end of a handshake waits to be sent, too, and who stopped reading for it would never be told to go on.
+    """
+    high = 1 if transport.get_extra_info("ssl_object") is None else BUFFER_BYTES
+    cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=high)
 
 
 CONNECTIONS: web.AppKey[Connections] = web.AppKey("connections", Connections)
