@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from joserfc.jwk import ECKey
-from oauth_resource_server import ResourceServer
+from oauth_resource_server import Caller, ResourceServer
 from oauth_resource_server.http import Answer
 from oauth_resource_server.testing import LocalIssuer
 from time_machine import TimeMachineFixture
@@ -54,6 +56,54 @@ def test_many_threads_cause_one_fetch(api: ResourceServer, local_issuer: LocalIs
     with ThreadPoolExecutor(20) as threads:
         callers = list(threads.map(lambda token: api.authenticate_blocking(request(token)), tokens))
     assert {caller.subject for caller in callers} == {"alice"}
+    assert fetches(local_issuer, "/jwks") == 1
+
+
+class Slow(Unreachable):
+    """An issuer whose answers wait until the test lets them go."""
+
+    def __init__(self, issuer: LocalIssuer) -> None:
+        super().__init__(issuer)
+        self.asked, self.open = Event(), Event()
+
+    async def send(
+        self, url: str, headers: Mapping[str, str], form: Mapping[str, str] | None
+    ) -> Answer:
+        self.asked.set()
+        await asyncio.to_thread(self.open.wait)
+        return await super().send(url, headers, form)
+
+
+async def test_callers_that_come_during_the_first_fetch_join_it(
+    make_api: MakeApi, local_issuer: LocalIssuer
+) -> None:
+    http = Slow(local_issuer)
+    api = make_api(http=http)
+    first = asyncio.create_task(authenticate(api, local_issuer.token()))
+    await asyncio.to_thread(http.asked.wait)
+    others = [asyncio.create_task(authenticate(api, local_issuer.token())) for _ in range(20)]
+    await asyncio.sleep(0)  # they have begun
+    http.open.set()
+    callers = await asyncio.gather(first, *others)
+    assert {caller.subject for caller in callers} == {"alice"}
+    assert fetches(local_issuer, "/jwks") == 1
+
+
+def test_threads_that_come_during_the_first_fetch_join_it(
+    make_api: MakeApi, local_issuer: LocalIssuer
+) -> None:
+    http = Slow(local_issuer)
+    api = make_api(http=http)
+    with ThreadPoolExecutor(20) as threads:
+
+        def call() -> Future[Caller]:
+            return threads.submit(api.authenticate_blocking, request(local_issuer.token()))
+
+        first = call()
+        http.asked.wait()
+        callers = [first, *(call() for _ in range(10))]
+        http.open.set()
+        assert {caller.result().subject for caller in callers} == {"alice"}
     assert fetches(local_issuer, "/jwks") == 1
 
 

@@ -86,24 +86,24 @@ class Keys:
         self._issuer, self._on_change = issuer, on_change
         self._set: list[dict[str, Any]] = []
         self._read: dict[tuple[object, str], Any] = {}
-        self._fetched_at = self._tried_at = 0.0
+        self._fetched_at = self._tried_at = self._failed_at = 0.0
         self._flight = SingleFlight[None]()
 
     async def refresh_if_due(self) -> None:
         """Fetch keys that are old: in the background, but at once after a long pause (a withdrawn key may be among them)."""
         now = time()
-        if now - self._fetched_at <= KEYS_SECONDS or now - self._tried_at < self._floor():
+        if now - self._fetched_at <= KEYS_SECONDS or not self._is_due():
             return
         if self._set and now - self._tried_at <= 2 * KEYS_SECONDS:
-            begin(lambda: self._refresh(now))
+            begin(self._refresh)
         else:
-            await perform(lambda: self._refresh(now))
+            await perform(self._refresh)
 
     async def find(self, kid: object, alg: str) -> Any:
         """Return the key of this id, or the only one that fits where there is no id; None if no key fits."""
-        key, now = self._find(kid, alg), time()
-        if key is None and now - self._tried_at >= self._floor():
-            await perform(lambda: self._fetch_once(now))
+        key = self._find(kid, alg)
+        if key is None:
+            await perform(self._fetch_once)
             key = self._find(kid, alg)
         if not self._set or time() - self._fetched_at > KEYS_SECONDS_UNREACHABLE:
             raise IssuerUnavailable("the issuer's keys cannot be fetched")
@@ -119,12 +119,15 @@ class Keys:
             self._read[kid, alg] = key
         return self._read[kid, alg]
 
-    def _floor(self) -> int:
-        return FLOOR_SECONDS if self._set else _FIRST_FLOOR_SECONDS
+    def _is_due(self) -> bool:
+        """Return whether a fetch may begin: a while after the last one began, or after the first ones failed."""
+        if self._set:
+            return time() - self._tried_at >= FLOOR_SECONDS
+        return time() - self._failed_at >= _FIRST_FLOOR_SECONDS
 
-    async def _refresh(self, asked_at: float) -> None:
+    async def _refresh(self) -> None:
         try:
-            await self._fetch_once(asked_at)
+            await self._fetch_once()
         except IssuerUnavailable:
             until = self._fetched_at + KEYS_SECONDS_UNREACHABLE
             effect = (
@@ -134,12 +137,19 @@ class Keys:
             )
             log.warning("the keys of %s cannot be fetched: %s", self._issuer.url, effect)
 
-    async def _fetch_once(self, asked_at: float) -> None:
-        if self._tried_at < asked_at or self._flight.is_running("keys"):
+    async def _fetch_once(self) -> None:
+        """Join the fetch that is under way in this event loop; else begin one, if that is due."""
+        if self._flight.is_running("keys") or self._is_due():
             await self._flight.run("keys", self._fetch)
 
     async def _fetch(self) -> None:
         self._tried_at = time()
+        try:
+            await self._read_set()
+        finally:
+            self._failed_at = 0.0 if self._set else time()
+
+    async def _read_set(self) -> None:
         url = await self._issuer.endpoint("jwks_uri")
         status, jwks = await fetch_json(self._issuer.http, url)
         entries = cast("list[Any] | None", jwks.get("keys"))
