@@ -49,7 +49,7 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 await self.changes.remove(sub, params.require("factor"), address=address)
             case "rename":
                 name = read_name(params.get("name"))
-                await self.changes.rename(sub, params.require("factor"), name)
+                await self.changes.rename(sub, params.require("factor"), name, address=address)
             case "renew-recovery-codes":
                 codes = await self.changes.renew_recovery_codes(sub, address=address)
                 if notice := notice_of_recovery_codes(self.sign_in, codes):

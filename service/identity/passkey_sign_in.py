@@ -38,13 +38,15 @@ class PasskeySignIn(msgspec.Struct, frozen=True, kw_only=True):
 
         If there are tenants, the user has to be of one of them.
         """
+        sub = None
         try:
             answer = await self.used.passkeys.open(asking, response)
-            return await self._find_user(asking.address, answer, tenants)
+            sub = await self.used.owners.find(answer.unverified_credential_id)
+            return await self._find_user(sub, asking.address, answer, tenants)
         except PasskeyRefused as refused:
             self.emit(
                 PasskeyRejected(
-                    subject=None,
+                    subject=sub,
                     address=asking.address,
                     reason=refused.reason,
                     cause=str(refused),
@@ -53,13 +55,12 @@ class PasskeySignIn(msgspec.Struct, frozen=True, kw_only=True):
             return None
 
     async def _find_user(
-        self, address: str, answer: Answer, tenants: Collection[str]
+        self, sub: str | None, address: str, answer: Answer, tenants: Collection[str]
     ) -> tuple[User, tuple[str, ...]]:
         """Count the attempt before it is judged, so that a burst cannot outrun the counters."""
         counted = digest(answer.unverified_credential_id)
         if await self.throttle.take_attempt(counted, address) < 0:
             raise PasskeyRefused("locked", "too many attempts have failed")
-        sub = await self.used.owners.find(answer.unverified_credential_id)
         user = await self.users.by_subject(sub) if sub is not None else None
         if user is None or not user.enabled or not is_of_tenants(user, tenants):
             raise PasskeyRefused("unknown", "no user who may sign in has this passkey")

@@ -207,11 +207,12 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
     ) -> None:
         # A name that nobody has may be a password that was typed in the wrong field.
         shown = username if user is not None else f"sha256:{digest(fold_username(username))}"
-        self.emit(LoginFailed(username=shown, address=address, reason=reason))
+        sub = user.sub if user is not None else None
+        self.emit(LoginFailed(username=shown, subject=sub, address=address, reason=reason))
         if reason == "locked":  # is not counted: else one place could lock an account everywhere
             return
         if await self.throttle.count_failure(username, address):
-            self.emit(LoginLocked(username=shown, address=address))
+            self.emit(LoginLocked(username=shown, subject=sub, address=address))
 
 
 def _find_failure(

@@ -228,12 +228,15 @@ class PasswordHashReplaced(msgspec.Struct, frozen=True, kw_only=True):
 class LoginFailed(msgspec.Struct, frozen=True, kw_only=True):
     username: str
     """The username as typed if an account has it, else only a hash: it may be a password."""
+    subject: str | None = None
+    """None if no account has the username."""
     address: str
     reason: LoginFailure
 
 
 class LoginLocked(msgspec.Struct, frozen=True, kw_only=True):
     username: str
+    subject: str | None = None
     address: str
 
 

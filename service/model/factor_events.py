@@ -23,6 +23,14 @@ class FactorRemoved(msgspec.Struct, frozen=True, kw_only=True):
     """None: the operator removed it, by `users reset-factors`."""
 
 
+class FactorRenamed(msgspec.Struct, frozen=True, kw_only=True):
+    """A user gave a factor another name, which may hold anything and is not told."""
+
+    subject: str
+    method: str
+    address: str
+
+
 class RecoveryCodesRenewed(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     address: str

@@ -21,7 +21,7 @@ class PasskeyRejected(msgspec.Struct, frozen=True, kw_only=True):
     """A counter that goes back (`counter`) may mean that somebody has copied the key."""
 
     subject: str | None
-    """None if it is not known."""
+    """Whose passkey it is, as far as is known; the use is not proved."""
     address: str
     reason: PasskeyRefusal
     cause: str

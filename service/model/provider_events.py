@@ -14,6 +14,8 @@ class ProviderSignInSucceeded(msgspec.Struct, frozen=True, kw_only=True):
 
 class ProviderSignInFailed(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
+    subject: str | None = None
+    """Ours for the provider's user; None if it vouched for nobody."""
     cause: str
 
 

@@ -184,6 +184,31 @@ async def test_counter_that_goes_back_is_refused_and_audited(
     assert (await use(app.browser, page, mine)).has("login-error")
     (rejected,) = [event for event in events if isinstance(event, PasskeyRejected)]
     assert (rejected.reason, rejected.cause) == ("counter", "6 comes after 7")
+    assert rejected.subject == ALICE
+
+
+@pytest.mark.parametrize(
+    ("lie", "subject"),
+    [
+        ({"origin": "https://evil.example"}, ALICE),
+        ({"sign": lambda _: b"nonsense"}, ALICE),
+        ({"user_handle": "c29tZWJvZHk"}, ALICE),
+        ({"credential_id": b"unknown"}, None),
+    ],
+    ids=["origin", "signature", "another-user", "unknown"],
+)
+async def test_refused_passkey_is_audited_with_its_user(
+    app: ClientApp,
+    mine: Authenticator,
+    events: list[object],
+    lie: dict[str, Any],
+    subject: str | None,
+) -> None:
+    for name, value in lie.items():
+        setattr(mine, name, value)
+    await use(app.browser, await app.authorize(), mine)
+    (rejected,) = [event for event in events if isinstance(event, PasskeyRejected)]
+    assert rejected.subject == subject
 
 
 async def test_two_uses_with_one_counter_do_not_both_count(

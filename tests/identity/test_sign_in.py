@@ -52,7 +52,9 @@ async def test_a_failure_names_an_account_that_is_known(
     sign_in: LocalSignIn, events: list[object]
 ) -> None:
     await sign_in.verify("alice", "wrong", address=ADDRESS)
-    assert events == [LoginFailed(username="alice", address=ADDRESS, reason="wrong_password")]
+    assert events == [
+        LoginFailed(username="alice", subject=ALICE.sub, address=ADDRESS, reason="wrong_password")
+    ]
 
 
 async def test_a_burst_guesses_no_more_than_the_throttle_allows(

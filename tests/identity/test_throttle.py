@@ -38,8 +38,8 @@ async def test_failures_lock_the_account_at_that_address(
     await fail(sign_in)
     assert not await signs_in(sign_in)
     assert events[-2:] == [
-        LoginLocked(username="alice", address=ADDRESS),
-        LoginFailed(username="alice", address=ADDRESS, reason="locked"),
+        LoginLocked(username="alice", subject=ALICE.sub, address=ADDRESS),
+        LoginFailed(username="alice", subject=ALICE.sub, address=ADDRESS, reason="locked"),
     ]
     assert await signs_in(sign_in, "192.0.2.8")
 

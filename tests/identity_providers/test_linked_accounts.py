@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.model.handle import digest
 from service.model.provider_events import ProviderSignInFailed, ProviderSignInSucceeded
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
@@ -172,8 +173,11 @@ async def test_disabled_user_gets_no_account_of_another_name(
     reload(app.service, config)
     fake.claims = VERIFIED
     assert (await come_back()).has("login-error")
-    cause = "the user with its e-mail address is disabled here"
-    assert ProviderSignInFailed(provider="upstream", cause=cause) in events
+    cause, theirs = (
+        "the user with its e-mail address is disabled here",
+        digest("upstream their-alice"),
+    )
+    assert ProviderSignInFailed(provider="upstream", subject=theirs, cause=cause) in events
 
 
 WITHDRAWN = ("disabled", "removed", "not trusted any more", "provider removed")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.model.handle import digest
 from service.model.provider_events import ProviderSignInFailed
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
@@ -95,7 +96,10 @@ async def test_an_answer_of_another_tenants_provider_signs_nobody_in(
     assert (await journey.app.authorize(prompt="none")).error == "login_required"
     told = [each for each in events if type(each).__name__.startswith("ProviderSignIn")]
     cause = "its user is not of the tenant that the request is for"
-    assert told == [ProviderSignInFailed(provider="upstream", cause=cause)]
+    failed = ProviderSignInFailed(
+        provider="upstream", subject=digest("upstream 818727"), cause=cause
+    )
+    assert told == [failed]
 
 
 async def test_a_provider_that_a_tenant_gives_up_ends_what_its_users_had_there(

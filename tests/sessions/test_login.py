@@ -122,7 +122,9 @@ async def test_sign_ins_and_failures_are_events(app: ClientApp, events: list[obj
     await app.browser.log_in(page)
     told = [event for event in events if isinstance(event, LoginFailed | LoginSucceeded)]
     assert told == [
-        LoginFailed(username="alice", address="127.0.0.1", reason="wrong_password"),
+        LoginFailed(
+            username="alice", subject="818727", address="127.0.0.1", reason="wrong_password"
+        ),
         LoginSucceeded(subject="818727", username="alice", address="127.0.0.1"),
     ]
 

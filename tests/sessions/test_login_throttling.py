@@ -51,7 +51,7 @@ async def test_too_many_failures_lock_the_account(app: ClientApp, events: list[o
     await fail(app)
     page = await attempt(app, "alice-password")
     assert page.has("login-error")
-    assert LoginLocked(username="alice", address="192.0.2.1") in events
+    assert LoginLocked(username="alice", subject="818727", address="192.0.2.1") in events
 
 
 async def test_a_lockout_looks_like_a_wrong_password(app: ClientApp) -> None:

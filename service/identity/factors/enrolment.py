@@ -17,8 +17,13 @@ from service.identity.factors.notifying import SafeNotifier
 from service.identity.factors.recovery_codes import hash_code, new_codes
 from service.identity.factors.second_factors import SecondFactors
 from service.model.events import Emit
-from service.model.factor_events import FactorEnrolled, FactorRemoved, RecoveryCodesRenewed
-from service.model.factors import FactorChange, FactorNotice, Factors
+from service.model.factor_events import (
+    FactorEnrolled,
+    FactorRemoved,
+    FactorRenamed,
+    RecoveryCodesRenewed,
+)
+from service.model.factors import FactorChange, FactorNotice, Factors, Totp
 from service.protocol.params import Params
 
 MAX_NAME = 60
@@ -108,11 +113,14 @@ class FactorChanges(msgspec.Struct, frozen=True, kw_only=True):
                 return True
         return False
 
-    async def rename(self, sub: str, factor_id: str, name: str) -> None:
+    async def rename(self, sub: str, factor_id: str, name: str, *, address: str) -> None:
         """Give a factor another name; nothing happens if the person has no such factor."""
-        await self.second_factors.enrolled.change(
+        renamed = await self.second_factors.enrolled.change(
             sub, lambda factors: _rename(factors, factor_id, name)
         )
+        if renamed is not None:
+            method = "otp" if factor_id == Totp.id else "passkey"
+            self.emit(FactorRenamed(subject=sub, method=method, address=address))
 
     async def renew_recovery_codes(self, sub: str, *, address: str) -> Sequence[str]:
         """Return new recovery codes in the place of all earlier ones; none for a person without a factor."""

@@ -12,7 +12,12 @@ from service.clock import clock
 from service.identity.providers import provider as upstream
 from service.identity.providers import requests
 from service.identity.providers.accounts import ProviderAccounts
-from service.identity.providers.claims import build_sign_in, check_id_token, combine_documents
+from service.identity.providers.claims import (
+    build_sign_in,
+    check_id_token,
+    combine_documents,
+    find_linked_subject,
+)
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UNNAMED
@@ -145,14 +150,19 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
         `place` returns it in its tenant, or raises ProviderFailed, too.
         """
+        subject = None
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
+            subject = find_linked_subject(provider.name, str(claims["sub"]))
             combined = combine_documents(provider, claims, userinfo)
             _check_allowed(provider, combined)
             who = build_sign_in(provider, claims, combined, now=clock())
             who = place(await self.accounts.link(provider, who, combined))
         except upstream.ProviderFailed as failure:
-            self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
+            failed = ProviderSignInFailed(
+                provider=provider.name, subject=subject, cause=str(failure)
+            )
+            self.emit(failed)
             raise
         self.emit(ProviderSignInSucceeded(provider=provider.name, subject=who.subject, amr=who.amr))
         return who
