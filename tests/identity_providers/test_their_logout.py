@@ -146,6 +146,8 @@ BAD = {
     "without an end": (changed(exp=None), "iat or exp is missing"),
     "of no time": (changed(iat=None), "iat or exp is missing"),
     "of the future": (changed(iat=9999999999, exp=9999999999), "it was issued in the future"),
+    "of no end that is a time": (changed(exp=1e300), "its claim exp is not a time"),
+    "of long ago": (changed(iat=1_700_000_000, exp=9999999999), "it was issued too long ago"),
     "an ID token": (changed(events=None), "its events do not have that of a back-channel logout"),
     "of another event": (changed(events={"x": {}}), "its events do not have"),
     "of no event object": (changed(events={EVENT: True}), "its events do not have"),
@@ -213,6 +215,16 @@ async def test_replayed_logout_token_does_not_end_a_later_session(
     replay = await app.service.post(BACKCHANNEL_LOGOUT, logout_token=token)
     assert replay["error_description"] == "the logout token: it has been used before"
     assert await is_signed_in(app)
+
+
+async def test_logout_token_with_a_distant_end_is_remembered_for_a_day(
+    app: ClientApp, fake: FakeProvider
+) -> None:
+    assert (await fake.log_out(app.service, exp=4_000_000_000)).status == 200
+    kv = app.service.parts.shared.kv
+    ends = [await kv.write(("TTL", key)) async for key in kv.find_keys("ts:*:ja")]
+    assert len(ends) == 1
+    assert 0 < ends[0][0] <= 86400 + 60
 
 
 @pytest.mark.parametrize("named", [{"sid": "theirs"}, {"sid": None}], ids=["sid", "sub"])

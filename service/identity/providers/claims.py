@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens
 from service.identity.sign_ins import SignIn
-from service.keys.jose import VerifiedClaims, unverified_header
+from service.keys.jose import JwtRefused, VerifiedClaims, time_in, unverified_header
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry
@@ -146,6 +146,8 @@ def _read_amr(claim: object) -> tuple[str, ...]:
 
 def _read_seconds(value: object) -> int | None:
     """Return a NumericDate (RFC 7519 §2), or None for any other value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    try:
+        seconds = time_in({"time": value}, "time")
+    except JwtRefused:
         return None
-    return int(value)
+    return None if seconds is None else int(seconds)

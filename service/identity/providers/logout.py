@@ -25,6 +25,9 @@ LOGOUT_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "logout+jwt", "application/logou
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
+LONGEST_LIFE = 86400
+"""Seconds after `iat` for which a token counts, however late its `exp` is: it is remembered as long."""
+
 LONGEST = 255
 """Characters of `sub`, `sid` and `jti`."""
 
@@ -37,6 +40,7 @@ class LogoutToken(msgspec.Struct, frozen=True, kw_only=True):
     jti: str
     issued_at: int
     expires_at: int
+    """Not later than LONGEST_LIFE after it was issued."""
 
 
 class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +73,8 @@ class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
         claims = await self.directory.verify(known, logout_token, typ=LOGOUT_TOKEN_TYPES)
         check_times(claims, now=clock(), clock_skew=self.clock_skew)
         token = _read_claims(claims, provider)
+        if token.expires_at <= clock() - self.clock_skew:
+            raise JwtRefused("it was issued too long ago")
         key = _find_key(provider, token)
         (used,) = await self.stores.kv.read(self.stores.used_assertions.read(key))
         if used is not None:
@@ -119,7 +125,7 @@ def _read_claims(claims: VerifiedClaims, provider: IdentityProvider) -> LogoutTo
         sid=None if sid is None else str(sid),
         jti=str(jti),
         issued_at=int(issued or 0),
-        expires_at=int(expires or 0),
+        expires_at=int(min(expires or 0, (issued or 0) + LONGEST_LIFE)),
     )
 
 
