@@ -30,11 +30,14 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Ask for the code, or for the decision about the request that waits; or say what was decided."""
+        """Ask for the code, or for the decision about the request that waits; or say what was decided.
+
+        A code in a link that a page of another site has followed is not looked up: that page could use up the user's attempts.
+        """
         visit = await self.sign_in.open_page(request)
         if visit.params.get("request"):
             return await self._show_request(visit, await self._require_waiting(visit))
-        if visit.params.get(USER_CODE):
+        if visit.params.get(USER_CODE) and not _is_from_elsewhere(request):
             return await self._enter(visit)
         return self._ask_for_code(visit)
 
@@ -113,6 +116,11 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> web.Response:
         step = NextStep(path, waiting.parked.id)
         return self.sign_in.send(visit.request, step, visit.visitor, None)
+
+
+def _is_from_elsewhere(request: web.Request) -> bool:
+    """Return whether a page of another origin has made the browser send this (Fetch Metadata §2.2)."""
+    return request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}
 
 
 def _shown_code(waiting: WaitingRequest) -> str:

@@ -105,6 +105,32 @@ async def test_everybody_together_has_so_many_attempts_in_a_minute(
     assert (await guess(tv.browser, WRONG, "203.0.113.1")).status == 200
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_links_of_other_pages_use_up_no_attempt_and_tell_nothing(
+    tv: Television, site: str
+) -> None:
+    headers = {"X-Forwarded-For": "192.0.2.1", "Sec-Fetch-Site": site}
+    codes = [*[WRONG] * 12, tv.codes["user_code"]]
+    pages = [await tv.browser.get(f"/device?user_code={code}", headers=headers) for code in codes]
+    assert [page.element("user_code")["value"] for page in pages] == codes
+    assert not any(page.has("device-error") or page.has("login") for page in pages)
+    assert (await tv.browser.submit(pages[-1])).has("login")
+
+
+async def test_a_link_that_the_user_opened_leads_on(tv: Television) -> None:
+    headers = {"X-Forwarded-For": "192.0.2.1", "Sec-Fetch-Site": "none"}
+    page = await tv.browser.get(f"/device?user_code={tv.codes['user_code']}", headers=headers)
+    assert page.has("login")
+
+
+async def test_networks_of_one_ipv6_site_do_not_have_the_attempts_of_many(tv: Television) -> None:
+    answers: list[int] = []
+    for network in range(45):
+        tv.browser.forget_cookies()
+        answers.append((await guess(tv.browser, WRONG, f"2001:db8:1:{network:x}::1")).status)
+    assert answers.count(200) == 12  # device_codes_per_minute of this module, before the site's 40
+
+
 async def test_right_codes_count_for_nothing(service: RunningService, browser: Browser) -> None:
     for _ in range(7):
         tv = await Television.switch_on(service, browser)
