@@ -33,13 +33,8 @@ class ArrivingRequests(msgspec.Struct, frozen=True, kw_only=True):
 
     async def push(self, arrival: Arrival) -> str:
         """Keep a request that its client has pushed, and return the request_uri for the browser (RFC 9126 §2.2)."""
-        client = arrival.client
-        return PUSHED + await self.pushed.park(
-            arrival.params,
-            browser=None,
-            address=arrival.client_address if client.is_public else None,
-            lifetime=client.pushed_authorization_lifetime,
-        )
+        client, address = arrival.client, arrival.client_address
+        return PUSHED + await self.pushed.push(arrival.params, client, address=address)
 
     async def _find_pushed(
         self, pushed_id: str, sent: Params, client: Client, address: str

@@ -14,14 +14,14 @@ from cryptography.fernet import InvalidToken
 from msgspec.structs import replace
 
 from service.keys.sealing import cipher_from_id
-from service.model.client import MARK_LENGTH, client_mark
+from service.model.client import MARK_LENGTH, Client, client_mark
 from service.model.handle import digest, new_selector
 from service.model.session import Answers, SealedRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
 from service.store.keyvalue import StoreUnavailable
-from service.store.rate_limit import RateLimit, network_of
+from service.store.room import Room
 from service.store.stores import Stores
 from service.store.verbs import Command
 
@@ -34,7 +34,6 @@ LIFETIME = 15 * 60
 MAX_BYTES = 8 * 1024
 """Of one request: a caller needs no secret to have it kept."""
 
-KIB = 1024
 _ANSWERED = "this was answered already: go back to the application"
 _MAX_ID_LENGTH = 64
 _PURPOSE = b"parameters"
@@ -93,29 +92,46 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
     purpose: str
     """Requests that were parked for another purpose are not found."""
     parameters: frozenset[str]
-    rate_limit: RateLimit
+    room: Room
 
     async def park(
         self,
         params: Params,
         *,
         browser: str | None,
-        address: str | None,
-        lifetime: int | None = None,
+        address: str,
     ) -> str:
         """Keep a request, and return its id; without a browser it is the first one's to continue it.
 
-        Without an address it is not counted: it comes from a client that has proved who it is.
-
         Raise InvalidRequest if it is too long, TooManyRequests if its network has sent too many.
         """
+        kept = self._encode(params)
+        await self.room.take_for_request(len(kept), address=address)
+        parked_id, write = self._seal(kept, params, browser=browser, lifetime=LIFETIME)
+        await self.stores.kv.write(write)
+        return parked_id
+
+    async def push(self, params: Params, client: Client, *, address: str) -> str:
+        """Keep the request of a client for the first browser that comes with its id, which this returns (RFC 9126 §2.2)."""
+        kept, lifetime = self._encode(params), client.pushed_authorization_lifetime
+        parked_id, write = self._seal(kept, params, browser=None, lifetime=lifetime)
+        await self.room.take(client, write, address=address)
+        await self.stores.kv.write(write)
+        return parked_id
+
+    def _encode(self, params: Params) -> bytes:
+        """Return the parameters that are kept; raise InvalidRequest if they are too long."""
         kept = msgspec.json.encode(params.only(self.parameters).values)
         # They have a limit of their own.
         details = msgspec.json.encode(params.get(AUTHORIZATION_DETAILS) or "")
         if len(kept) - len(details) > MAX_BYTES:
             raise InvalidRequest("the parameters are too long to be kept while the user is asked")
-        if address is not None:
-            await self.rate_limit.count(network_of(address), 1 + len(kept) // KIB)
+        return kept
+
+    def _seal(
+        self, kept: bytes, params: Params, *, browser: str | None, lifetime: int
+    ) -> tuple[str, Command]:
+        """Return a new id, and what writes the request under it."""
         parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
         record = SealedRequest(
             sealed=cipher_from_id(parked_id, _PURPOSE).encrypt(kept).decode(),
@@ -123,8 +139,7 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
             answers=Answers(),
         )
         place = self._place(parked_id)
-        await self.stores.kv.write(self.stores.parked.put(record, place, ttl=lifetime or LIFETIME))
-        return parked_id
+        return parked_id, self.stores.parked.put(record, place, ttl=lifetime)
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request with this id; raise InvalidRequest if another browser began it."""

@@ -19,7 +19,7 @@ from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri, RefusedValue
 from service.protocol.params import MAX_LENGTH
-from service.store.rate_limit import network_of
+from service.store.rate_limit import site_of
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -96,7 +96,7 @@ class RequestUris:
         if minute != self._minute:
             self._minute = minute
             self._counted.clear()
-        key = client.client_id, network_of(client_address)
+        key = client.client_id, site_of(client_address)
         if self._counted[key] >= PER_MINUTE:
             raise InvalidRequestUri("request_uri is fetched too often: try again in a minute")
         self._counted[key] += 1

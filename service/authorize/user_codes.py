@@ -11,7 +11,7 @@ from service.model.handle import digest
 from service.model.polling import PolledPlace
 from service.protocol.errors import TooManyRequests
 from service.store import verbs
-from service.store.rate_limit import network_of
+from service.store.rate_limit import networks_of
 from service.store.stores import Stores
 
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
@@ -66,12 +66,16 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
 
         What its own limits refuse does not count for everywhere: one address cannot use up the attempts of all.
         """
-        network = self._key("address", network_of(address))
+        networks = {
+            self._key("address", one): self.per_address * share
+            for one, share in networks_of(address).items()
+        }
         session = self._key("session", browser)
         minute, elapsed = divmod(clock(), MINUTE)
         everywhere = self._key("everywhere", str(minute))
         # The network first: a browser without cookies has a new session each time, and so a new key in the store.
-        await self._count(network, self.per_address, WINDOW, retry_after=WINDOW)
+        for network, limit in networks.items():
+            await self._count(network, limit, WINDOW, retry_after=WINDOW)
         await self._count(session, self.per_session, WINDOW, retry_after=WINDOW)
         await self._count(everywhere, self.per_minute, 2 * MINUTE, retry_after=MINUTE - elapsed)
         code = parse_user_code(text)
@@ -79,7 +83,7 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
         if code is not None:
             (place,) = await self.stores.kv.read(self.stores.user_codes.read(digest(code)))
         if place is not None:
-            await self.stores.kv.write(*map(verbs.uncount, (network, session, everywhere)))
+            await self.stores.kv.write(*map(verbs.uncount, (*networks, session, everywhere)))
         return place
 
     async def _count(self, key: str, limit: int, ttl: int, *, retry_after: int) -> None:

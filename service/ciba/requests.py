@@ -21,6 +21,7 @@ from service.model.session import Session
 from service.protocol.errors import TooManyRequests
 from service.store.rate_limit import RateLimit
 from service.store.records import Index
+from service.store.room import Room
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.polling import Polling, StartedPolling, start
@@ -57,18 +58,17 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
     messages: Messages
     hints: Hints
     per_user: RateLimit
+    room: Room
     interval: int
 
     @property
     def stores(self) -> Stores:
         return self.polling.stores
 
-    async def begin(self, asked: CibaRequest) -> StartedPolling:
+    async def begin(self, asked: CibaRequest, *, address: str) -> StartedPolling:
         """Store a request, and what has to be told of it later; raise TooManyRequests where too many wait for the user."""
         client, subject = asked.request.client, asked.hinted.user.sub
         await self._check_room(client, subject)
-        for token in asked.once:
-            await self.hints.consume(token)
         now = clock()
         expires_at = now + asked.expires_in
         polled = PolledRequest(
@@ -91,9 +91,13 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
             created_at=now,
             expires_at=expires_at,
         )
+        put = self.stores.backchannel_requests.put(shown, ref, ttl=asked.expires_in)
+        await self.room.take(client, *started.writes, put, address=address)
+        for token in asked.once:
+            await self.hints.consume(token)
         await self.stores.kv.write(
             *started.writes,
-            self.stores.backchannel_requests.put(shown, ref, ttl=asked.expires_in),
+            put,
             self._waiting.add(digest(subject), ref, expires_at=expires_at),
             *self.messages.keep_ping(started, asked, expires_at),
         )

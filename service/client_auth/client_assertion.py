@@ -18,8 +18,10 @@ from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
+from service.model.request_context import caller
 from service.protocol.paths import token_endpoint_of
 from service.protocol.token_types import CLIENT_ASSERTION
+from service.store.room import MARKER, Room
 from service.store.stores import Stores
 
 log = structlog.stdlib.get_logger(__name__)
@@ -64,6 +66,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
     keys: ClientKeys
     stores: Stores
+    room: Room
     clock_skew: int
 
     async def prove(
@@ -75,7 +78,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
             return False
         try:
             claims = await self._verify(evidence, client, algorithms)
-            await self._use_up(claims, evidence)
+            await self._use_up(claims, evidence, client)
         except jose.JwtRefused as refused:
             log.info("client assertion refused", client_id=client.client_id, reason=str(refused))
             return False
@@ -112,7 +115,9 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         if not any(audience in (one, [one]) for one in ours):
             raise jose.JwtRefused("aud is not this service alone")
 
-    async def _use_up(self, claims: Mapping[str, object], evidence: Evidence) -> None:
+    async def _use_up(
+        self, claims: Mapping[str, object], evidence: Evidence, client: Client
+    ) -> None:
         """Remember the `jti` in all replicas until the assertion expires (RFC 7523 §3)."""
         jti, expires = claims.get("jti"), jose.time_in(claims, "exp")
         if not isinstance(jti, str) or not jti:
@@ -124,6 +129,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
             raise jose.JwtRefused("exp is too far away")
         key = digest(f"{evidence.client_id}\n{jti}")
         ttl = int(left) + self.clock_skew
+        await self.room.take_for(client, MARKER, seconds=ttl, address=caller())
         if not await self.stores.is_first_use(self.stores.used_assertions, key, ttl=ttl):
             raise jose.JwtRefused("it has been used before")
 

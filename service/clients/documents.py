@@ -25,7 +25,7 @@ from service.model.request_context import current_request
 from service.protocol.client_id_url import ClientIdUrl
 from service.protocol.errors import InvalidClient, OAuthError, TemporarilyUnavailable
 from service.protocol.json_input import parse_unambiguous_json, require_object
-from service.store.rate_limit import RateLimit, network_of
+from service.store.rate_limit import RateLimit
 
 MAX_BYTES = 5 * 1024
 """Of a document (§8.7)."""
@@ -95,7 +95,7 @@ class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
         """Count a fetch; strangers who name many URLs at a host do not keep out its clients that are known here."""
         request = current_request.get()
         if request is not None and request.find_caller is not None:
-            await self.per_network.count(network_of(request.find_caller()))
+            await self.per_network.count_network(request.find_caller())
         if self._clients.get_stale(url.url) is None:
             await self.per_host.count(url.host)
 

@@ -29,7 +29,7 @@ class RegisteredOrigins(msgspec.Struct, frozen=True, kw_only=True):
 
     async def add(self, record: RegisteredClient) -> None:
         """Add the client to its origins; at an origin with too many, those that expire first are removed."""
-        origins, names = self.stores.registered_origins, _origin_digests(record)
+        origins, names = self.stores.registered_origins, origin_digests(record)
         expires_at = record.expires_at or FOREVER
         counts = await self.stores.kv.write(
             *[origins.add(name, record.client_id, expires_at=expires_at) for name in names]
@@ -40,10 +40,11 @@ class RegisteredOrigins(msgspec.Struct, frozen=True, kw_only=True):
 
     def remove(self, record: RegisteredClient) -> Iterator[Command]:
         """Yield the writes that remove the client from its origins."""
-        for name in _origin_digests(record):
+        for name in origin_digests(record):
             yield self.stores.registered_origins.remove(name, record.client_id)
 
 
-def _origin_digests(record: RegisteredClient) -> set[str]:
+def origin_digests(record: RegisteredClient) -> set[str]:
+    """Return the digests of the origins of its redirect URIs."""
     redirect_uris = cast("list[str]", record.metadata.get("redirect_uris", []))
     return {digest(origin) for uri in redirect_uris if (origin := origin_of(uri)) is not None}

@@ -53,7 +53,7 @@ class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=Tru
     async def ask(self, request: Message) -> Answer:
         async with self.from_clients.read(request) as sent:
             asked = await self.reader.read(sent.params, sent.client, client_address=sent.address)
-            started = await self.requests.begin(asked)
+            started = await self.requests.begin(asked, address=sent.address)
         await self._tell(asked, started.place.selector)
         return json_answer(
             {

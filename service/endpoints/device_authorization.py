@@ -30,7 +30,7 @@ from service.protocol.errors import (
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
 from service.protocol.scope import format_scope
-from service.store.rate_limit import RateLimit, network_of
+from service.store.room import Room
 from service.store.stores import Stores
 from service.tokens.granting import ScopeRule
 from service.tokens.polling import INTERVAL, StartedPolling, start
@@ -50,8 +50,7 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     reader: RequestReader
     stores: Stores
     registry: LiveRegistry
-    anonymous_limit: RateLimit
-    """For public clients, because anybody can send their requests."""
+    room: Room
     registrable: Registrable
     emit: Emit
 
@@ -65,11 +64,9 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def begin(self, request: Message) -> Answer:
         async with self.from_clients.read(request) as sent:
-            if sent.client.is_public:
-                await self.anonymous_limit.count(network_of(sent.address))
             proven = await self._check(request, sent)
             asked = await self._read(sent)
-            user_code, started = await self._start(asked, proven)
+            user_code, started = await self._start(asked, proven, address=sent.address)
         client = sent.client
         self.emit(DeviceAuthorizationStarted(client_id=client.client_id, scope=asked.scope))
         verification_uri = self.issuer.rstrip("/") + VERIFICATION_PATH
@@ -105,12 +102,12 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return await self.reader.read(arrival)
 
     async def _start(
-        self, asked: AuthorizeRequest, proven: Confirmation | None
+        self, asked: AuthorizeRequest, proven: Confirmation | None, *, address: str
     ) -> tuple[str, StartedPolling]:
         """Store the request under a user code that no other request has."""
-        lifetime = asked.client.device_code_lifetime
+        client, lifetime = asked.client, asked.client.device_code_lifetime
         polled = PolledRequest(
-            client_id=asked.client.client_id,
+            client_id=client.client_id,
             grant_type=DEVICE_CODE,
             scope=asked.scope,
             resources=asked.resources,
@@ -119,6 +116,7 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             expires_at=clock() + lifetime,
         )
         started = start(self.stores, polled, "device_code")
+        await self.room.take(client, *started.writes, address=address)
         for _ in range(ATTEMPTS):
             user_code = new_user_code()
             reserve = self.stores.user_codes.put_new(started.place, digest(user_code), ttl=lifetime)

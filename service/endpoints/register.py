@@ -28,7 +28,7 @@ from service.model.client import RegisteredClient
 from service.model.events import Emit, RegistrationRefused
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge
-from service.store.rate_limit import RateLimit, network_of
+from service.store.rate_limit import RateLimit
 
 PATH = "/connect/register"
 ONE = PATH + "/{client_id}"
@@ -96,7 +96,7 @@ class RegisterEndpoint:
         return await self.registration.authorize(request.match_info["client_id"], token), token
 
     async def _count(self, request: Message, kind: str = "") -> None:
-        await self.rate_limit.count(kind + network_of(self.client_address.find(request)))
+        await self.rate_limit.count_network(self.client_address.find(request), kind=kind)
 
     def _check_initial_access_token(self, token: str | None) -> None:
         """Compare it with all tokens in constant time (RFC 7591 §3.1)."""

@@ -37,6 +37,7 @@ from service.protocol.paths import TOKEN
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 from service.store.rate_limit import RateLimit
+from service.store.room import KIB, MARKER, Room
 from service.tokens import expiration
 from service.tokens.authorization_details import requested_details
 from service.tokens.granting import Grant, TokenRequest
@@ -53,6 +54,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     issuer: TokenIssuer
     registry: LiveRegistry
     rate_limit: RateLimit
+    room: Room
     credentials: CredentialReader
     proofs: KeyProofs
     emit: Emit
@@ -104,6 +106,8 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             if isinstance(result, OAuthError):
                 self.client_auth.add_challenge(result, credentials.authorization)
                 raise result
+            if result.authorization.subject is None:
+                await self._take_room(request, client)
             permissions = self.registry.current.permissions_of(client)
             user_claims = await self.subjects.find_permitted_claims(
                 result.authorization, permissions
@@ -115,6 +119,13 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
             raise
         return json_answer(response, headers=self.proofs.nonce_for(request, client))
+
+    async def _take_room(self, request: Message, client: Client) -> None:
+        """Count the token of a client for itself, if anybody can register it, or what will remember its revocation."""
+        if client.is_anybodys:
+            size = KIB if client.access_token_type == "reference" else MARKER
+            lifetime, address = client.access_token_lifetime, self.credentials.client_address
+            await self.room.take_for(client, size, seconds=lifetime, address=address.find(request))
 
     def _read_request(
         self,

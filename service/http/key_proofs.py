@@ -14,6 +14,7 @@ from service.clock import clock
 from service.http.credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
+from service.http.proxy import ClientAddress
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.certificates import has_allowed_key, is_valid_at
 from service.model.authorization import Confirmation, token_type
@@ -29,6 +30,7 @@ from service.protocol.errors import (
     UseDpopNonce,
 )
 from service.protocol.http_headers import token_challenges
+from service.store.room import MARKER, Room
 from service.tokens.active import ActiveToken, ActiveTokens
 
 E = TypeVar("E", bound=OAuthError)
@@ -46,6 +48,8 @@ class OriginalRequest(NamedTuple):
 
 class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
     dpop: DpopProofs
+    room: Room
+    client_address: ClientAddress
 
     async def confirm(
         self, request: Message, client: Client, credentials: RequestCredentials
@@ -55,7 +59,7 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
             return self.read_certificate(request, client, credentials)
         if DPOP not in request.headers and not client.dpop_bound_access_tokens:
             return None
-        return await self.verify(request, client)
+        return await self._verify_counted(request, client)
 
     async def confirm_code(
         self, request: Message, client: Client, credentials: RequestCredentials
@@ -69,7 +73,7 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
             is_shown = client.is_public and credentials.certificate is not None
             is_read = is_shown or proofs
             return self.read_certificate(request, client, credentials) if is_read else None
-        return await self.verify(request, client) if proofs else None
+        return await self._verify_counted(request, client) if proofs else None
 
     def read_certificate(
         self, request: Message, client: Client, credentials: RequestCredentials
@@ -85,6 +89,13 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
         if not has_allowed_key(certificate, client):
             raise InvalidRequest("the client's profile does not allow the key of its certificate")
         return certificate.confirmation
+
+    async def _verify_counted(self, request: Message, client: Client) -> Confirmation:
+        """Verify the proof of a client, which is remembered: where anybody can send it, its network has a limit."""
+        if client.is_anybodys:
+            seconds, address = self.dpop.remembered, self.client_address.find(request)
+            await self.room.take_for(client, MARKER, seconds=seconds, address=address)
+        return await self.verify(request, client)
 
     async def verify(
         self,

@@ -17,7 +17,7 @@ from service.model.factors import Passkey
 from service.model.handle import digest
 from service.model.passkey_events import PasskeyRefusal
 from service.protocol.base64url import base64url, decode_base64url
-from service.store.rate_limit import RateLimit, network_of
+from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
 
 if TYPE_CHECKING:
@@ -231,7 +231,10 @@ class Passkeys(msgspec.Struct, frozen=True, kw_only=True):
         return replace(passkey, sign_count=count, last_used=clock())
 
     async def _new_challenge(self, asking: Asking) -> str:
-        await self.rate_limit.count(asking.subject or network_of(asking.address))
+        if asking.subject:
+            await self.rate_limit.count(asking.subject)
+        else:
+            await self.rate_limit.count_network(asking.address)
         challenge = base64url(secrets.token_bytes(32))
         challenges = self.stores.passkey_challenges
         await self.stores.kv.write(challenges.put(asking.binding, digest(challenge), ttl=LIFETIME))

@@ -33,7 +33,7 @@ from service.model.tenant import CLAIM
 from service.model.user import MAX_USERNAME, User, UsersUnavailable, fold_username
 from service.store import verbs
 from service.store.keyvalue import KeyValue
-from service.store.rate_limit import network_of
+from service.store.rate_limit import networks_of, site_of
 from service.store.verbs import Read
 
 AMR = ("pwd",)
@@ -78,11 +78,14 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     async def take_attempt(self, username: str, address: str) -> int:
         """Count an attempt before it is judged; return how many more may fail, less than 0 if it must not be judged.
 
-        The pair comes first: attempts from a place that is locked do not lock the account elsewhere.
+        The pairs come first: attempts from a place that is locked do not lock the account elsewhere.
         """
-        (pair, few), *others = self._limits_by_key(username, address).items()
+        pairs, others = (
+            self._limits_of_pairs(username, address),
+            self._wider_limits(username, address),
+        )
         left = self.limits.login_failures
-        for counters in ([(pair, few)], others):
+        for counters in (pairs.items(), others.items()):
             keys = [key for key, _ in counters]
             counts: list[int] = await self.kv.write(
                 *[verbs.count(key, self.limits.login_window) for key in keys]
@@ -97,21 +100,35 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
 
     async def give_back(self, username: str, address: str) -> None:
         """Count an attempt no longer that was right, and forget the failures of this account at this address."""
-        pair, *others = self._limits_by_key(username, address)
-        await self.kv.write(verbs.drop(pair), *map(verbs.uncount, others))
+        pairs, others = (
+            self._limits_of_pairs(username, address),
+            self._wider_limits(username, address),
+        )
+        await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, others))
 
     async def clear(self, username: str, address: str) -> None:
         """Forget the failures of this account at this address: its owner signed in."""
-        pair, *_ = self._limits_by_key(username, address)
-        await self.kv.write(verbs.drop(pair))
+        await self.kv.write(*map(verbs.drop, self._limits_of_pairs(username, address)))
 
     def _limits_by_key(self, username: str, address: str) -> Mapping[str, int]:
-        account, place = fold_username(username), network_of(address)
-        few, many = self.limits.login_failures, self.limits.login_failures * WIDER
         return {
-            self._key("pair", account, place): few,
+            **self._limits_of_pairs(username, address),
+            **self._wider_limits(username, address),
+        }
+
+    def _limits_of_pairs(self, username: str, address: str) -> Mapping[str, int]:
+        """Return the limits of the account at this network, and at the site around it: one site is not many places."""
+        account, few = fold_username(username), self.limits.login_failures
+        places = networks_of(address).items()
+        return {self._key("pair", account, place): few * share for place, share in places}
+
+    def _wider_limits(self, username: str, address: str) -> Mapping[str, int]:
+        """Return the limits of the account from everywhere, and of the network and site for all accounts."""
+        account, many = fold_username(username), self.limits.login_failures * WIDER
+        places = networks_of(address).items()
+        return {
             self._key("account", account): many,
-            self._key("address", place): many,
+            **{self._key("address", place): many * share for place, share in places},
         }
 
     def _key(self, *parts: str) -> str:
@@ -140,7 +157,7 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
             return None
-        here = network_of(address)
+        here = site_of(address)
         async with self.turns.place(here):
             async with self.turns.turn(here):  # first, so that a burst cannot outrun the counters
                 began = monotonic()

@@ -101,6 +101,11 @@ class Client(ClientEntry):
         return not self.require_client_secret
 
     @property
+    def is_anybodys(self) -> bool:
+        """Whether anybody can send its requests: it has no secret, or anybody may have registered it."""
+        return self.is_public or self.dynamically_registered
+
+    @property
     def follows_fapi(self) -> bool:
         """Whether it is held to a profile of FAPI: one of FAPI 2.0, or FAPI-CIBA."""
         return self.profile in FAPI

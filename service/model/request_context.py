@@ -27,6 +27,12 @@ current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=
 """The present span for other servers (W3C Trace Context §3.2); None where nothing is traced."""
 
 
+def caller() -> str:
+    """Return the address that the current request comes from; empty where nothing asks for it."""
+    request = current_request.get()
+    return "" if request is None or request.find_caller is None else request.find_caller()
+
+
 def request_id() -> str | None:
     """Return the id of the current request, if there is one."""
     request = current_request.get()

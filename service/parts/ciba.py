@@ -36,6 +36,7 @@ class CibaParts:
             messages=self.messages,
             hints=hints,
             per_user=shared.rate_limit("ciba-user", PER_MINUTE),
+            room=shared.room,
             interval=settings.interval,
         )
         local = parts.sign_in.local

@@ -22,6 +22,7 @@ def build_client_authentication(
         issuer=shared.issuer,
         keys=keys.of_clients,
         stores=shared.stores,
+        room=shared.room,
         clock_skew=configuration.server.clock_skew,
     )
     methods = MethodParts(

@@ -17,6 +17,7 @@ from service.model.catalogue import Catalogue, Registrable
 from service.model.polling import CIBA
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
+from service.store.room import RegistrationRoom
 
 if TYPE_CHECKING:
     from service.client_auth.authentication import ClientAuthentication
@@ -109,8 +110,23 @@ def build_registration(
         stores=shared.stores,
         origins=origins,
         http=shared.client_http("sector_identifier").guarded,
-        lifetime=shared.configuration.registration.client_lifetime,
+        lifetime=shared.configuration.registration.lifetime,
+        room=_build_registration_room(shared),
         emit=shared.emit,
+    )
+
+
+def _build_registration_room(shared: Shared) -> RegistrationRoom | None:
+    """Build what bounds registrations where anyone may make them."""
+    settings = shared.configuration.registration
+    if not settings.is_open or settings.lifetime is None:
+        return None
+    return RegistrationRoom(
+        kv=shared.kv,
+        prefix=shared.prefix,
+        limits=shared.configuration.limits,
+        memory=shared.store_memory,
+        lifetime=settings.lifetime,
     )
 
 

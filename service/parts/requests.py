@@ -41,10 +41,9 @@ def build_arriving(
 
 def build_parking(shared: Shared, purpose: str, parameters: frozenset[str]) -> Parking:
     """Build what keeps requests while users sign in, within the limit of a network."""
-    per_minute = shared.configuration.limits.parked_requests_per_minute
     return Parking(
         stores=shared.stores,
         purpose=purpose,
         parameters=parameters,
-        rate_limit=shared.rate_limit("parked", per_minute),
+        room=shared.room,
     )

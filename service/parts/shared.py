@@ -19,6 +19,7 @@ from service.outgoing.around import LateHttp, TimedHttp
 from service.store.memory import StoreMemory
 from service.store.opening import open_store
 from service.store.rate_limit import RateLimit
+from service.store.room import Room, network_limit
 from service.store.stores import Stores
 from service.store.tracking import Tracking
 
@@ -70,6 +71,12 @@ class Shared:
         self.prefix = store.key_prefix
         self.stores = Stores(self.kv, prefix=self.prefix)
         self.store_memory = StoreMemory(kv=self.kv)
+        limits = configuration.limits
+        self.room = Room(
+            parked=self.rate_limit("parked", network_limit(limits)),
+            limits=limits,
+            memory=self.store_memory,
+        )
         self._opened: list[LateHttp] = []
 
     @cached_property

@@ -32,7 +32,6 @@ def build_local_sign_in(shared: Shared, users: Directory) -> LocalSignIn:
 
 def build_provider_sign_in(shared: Shared, keys: KeyParts, users: Directory) -> ProviderSignIn:
     """Build what signs users in at identity providers."""
-    limits = shared.configuration.limits
     return ProviderSignIn(
         issuer=shared.issuer.rstrip("/"),
         registry=shared.registry,
@@ -40,7 +39,7 @@ def build_provider_sign_in(shared: Shared, keys: KeyParts, users: Directory) -> 
         accounts=ProviderAccounts(users=users, registry=shared.registry),
         directory=ProviderDirectory(http=shared.http_for("identity_provider", shared.outgoing)),
         stores=shared.stores,
-        rate_limit=shared.rate_limit("parked", limits.parked_requests_per_minute),
+        room=shared.room,
         clock_skew=shared.configuration.server.clock_skew,
         emit=shared.emit,
     )

@@ -50,7 +50,9 @@ class PageParts:
         self.credentials = CredentialReader(
             client_address=self.client_address, certificate_header=server.client_certificate_header
         )
-        self.proofs = KeyProofs(dpop=parts.dpop)
+        self.proofs = KeyProofs(
+            dpop=parts.dpop, room=shared.room, client_address=self.client_address
+        )
         self._active_tokens = parts.tokens.active_tokens
         self.visits = Visits(
             cookies=cookies,
@@ -115,7 +117,7 @@ def build_application(
         security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
         draining=draining,
         max_body_bytes=server.max_body_bytes,
-        caller=build_client_address(server) if shared.documents_are_on else None,
+        caller=build_client_address(server) if has_strangers else None,
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         span=None if spans is None else spans.request,

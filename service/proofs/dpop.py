@@ -55,6 +55,11 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
     nonces: Nonces
     stores: Stores
 
+    @property
+    def remembered(self) -> int:
+        """Seconds for which a proof is remembered, because it could be used as long (RFC 9449 §11.1)."""
+        return self.lifetime + 2 * self.clock_skew
+
     async def verify(self, request: ProofRequest) -> Confirmation:
         """Return the key that the sender holds; raise InvalidDpopProof or UseDpopNonce (RFC 9449 §4.3)."""
         if len(request.proofs) != 1:
@@ -96,9 +101,9 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
         return htu in urls or (isinstance(htu, str) and _compared(htu) in map(_compared, urls))
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:
-        """Remember the proof in all replicas for as long as it could be used (RFC 9449 §11.1)."""
-        key, ttl = digest(f"{thumbprint}\n{jti}"), self.lifetime + 2 * self.clock_skew
-        if not await self.stores.is_first_use(self.stores.used_proofs, key, ttl=ttl):
+        """Remember the proof in all replicas."""
+        key, used = digest(f"{thumbprint}\n{jti}"), self.stores.used_proofs
+        if not await self.stores.is_first_use(used, key, ttl=self.remembered):
             raise InvalidDpopProof("the DPoP proof has been used before")
 
 

@@ -6,7 +6,7 @@ is complete on a connection that dies in the middle of a write, in a Cluster, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -26,10 +26,17 @@ LINGERS = 60
 """Seconds that an index outlives its last member: clocks of replicas differ."""
 
 COUNT = """\
-local count, amount = 0, tonumber(ARGV[2])
-for _ = 1, amount do count = redis.call('INCR', KEYS[1]) end
-if count == amount then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count"""
+
+COUNT_EACH = """\
+for i, key in ipairs(KEYS) do
+  local count = tonumber(redis.call('GET', key) or '0') + ARGV[2]
+  if count > tonumber(ARGV[i + 2]) then return i end
+  redis.call('SET', key, string.format('%.0f', count), 'EX', ARGV[1])
+end
+return 0"""
 
 UNCOUNT = """\
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end
@@ -134,9 +141,14 @@ def drop(key: str) -> Command:
     return ("DEL", key)
 
 
-def count(key: str, ttl: int, amount: int = 1) -> Command:
+def count(key: str, ttl: int) -> Command:
     """Add to a counter that lasts `ttl` seconds from its first use; answers the new count."""
-    return ("EVAL", COUNT, 1, key, max(ttl, 1), amount)
+    return ("EVAL", COUNT, 1, key, max(ttl, 1))
+
+
+def count_each(limits: Mapping[str, int], ttl: int, amount: int) -> Command:
+    """Add to counters of one slot, in their order, until one has no room; answers its position from 1 on, else 0."""
+    return ("EVAL", COUNT_EACH, len(limits), *limits, max(ttl, 1), amount, *limits.values())
 
 
 def count_guess(key: str, now: int, *, every: int, locks: Sequence[int], kept: int) -> Command:

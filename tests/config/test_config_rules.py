@@ -486,10 +486,6 @@ DOUBTFUL = {
         {"registration": {"enabled": True}},
         "registration.allowed_scopes",
     ),
-    "open registration without end": (
-        {"registration": {"enabled": True, "allowed_scopes": ["openid"]}},
-        "registration.client_lifetime",
-    ),
     "open registration of API scopes": (
         {
             "registration": {"enabled": True, "allowed_scopes": ["api1"]},

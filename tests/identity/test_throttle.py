@@ -11,7 +11,7 @@ from service.identity.sign_in import LocalSignIn
 from service.model.events import LoginFailed, LoginLocked
 from service.store import verbs
 from service.store.keyvalue import KeyValue
-from service.store.rate_limit import network_of
+from service.store.rate_limit import networks_of, site_of
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
 
 on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
@@ -81,6 +81,16 @@ async def test_ten_times_as_many_lock_an_address_for_all_accounts(sign_in: Local
     assert not await sign_in.throttle.is_locked("alice", "192.0.2.8")
 
 
+async def test_networks_of_one_ipv6_site_do_not_lock_an_account_everywhere(
+    sign_in: LocalSignIn,
+) -> None:
+    for network in range(60):
+        await fail(sign_in, address=f"2001:db8:1:{network:x}::7")
+    assert not await signs_in(sign_in, "2001:db8:1:ffff::1")
+    assert await signs_in(sign_in, "2001:db8:2::1")
+    assert await signs_in(sign_in, "192.0.2.8")
+
+
 async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: LocalSignIn) -> None:
     for _ in range(25):
         await fail(sign_in)
@@ -130,4 +140,8 @@ async def test_key_of_a_counter_contains_no_user_name(sign_in: LocalSignIn, kv: 
     ],
 )
 def test_an_ipv6_host_counts_with_its_network(address: str, counted_as: str) -> None:
-    assert network_of(address) == counted_as
+    assert next(iter(networks_of(address))) == counted_as
+
+
+def test_hosts_of_one_ipv6_site_count_together() -> None:
+    assert {site_of(f"2001:db8:1:{network:x}::7") for network in range(300)} == {"2001:db8:1::/48"}

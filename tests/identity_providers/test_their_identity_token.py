@@ -80,6 +80,26 @@ async def test_claims_that_do_not_fit_sign_nobody_in(
     assert refusals(events) == [f"its identity token: {cause}"]
 
 
+LONG: dict[str, dict[str, Any]] = {
+    "picture": {"picture": "x" * 17_000},
+    "amr": {"amr": ["x" * 17_000]},
+    "acr": {"acr": "x" * 17_000},
+    "sid": {"sid": "x" * 17_000},
+}
+
+
+@pytest.mark.parametrize("claims", LONG.values(), ids=LONG)
+async def test_claims_that_take_too_much_room_are_not_kept_and_sign_nobody_in(
+    fake: FakeProvider, come_back: ComeBack, events: list[object], claims: dict[str, Any]
+) -> None:
+    fake.claims = claims
+    page = await come_back()
+    assert page.text_of("login-error").startswith("Upstream did not sign you in")
+    (cause,) = refusals(events)
+    assert cause.startswith("what would be kept of its user takes 17")
+    assert "x" * 20 not in cause
+
+
 @pytest.mark.parametrize(
     "claims",
     [

@@ -43,7 +43,6 @@ async def test_the_answer_has_the_metadata_in_force(service: RunningService) -> 
             "application_type": "web",
             "subject_type": "public",
             "scope": "api1 email openid profile",
-            "client_secret_expires_at": 0,
         }.items()
     )
     place = f"{service.issuer}/connect/register/{told['client_id']}"

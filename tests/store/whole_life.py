@@ -53,6 +53,7 @@ CONSTANTS = {
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,
+    "service.store.room.DAY": 2,
     "service.outbox.queue.PAUSES": (1,),
     "service.ciba.messages.LINGERS": 1,
 }

@@ -70,6 +70,9 @@ REGISTRABLE = frozenset(
 )
 """All others are ignored (RFC 7591 §2), except `scope` and `software_statement`."""
 
+MAX_BYTES = 16 * 1024
+"""Of the metadata of a client, which may hold keys and their certificates."""
+
 TAGGED = re.compile(
     r"(client_name|client_uri|logo_uri|policy_uri|tos_uri)#[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,8}"
 )
@@ -96,6 +99,8 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
         The members are those that `present_members` left.
         """
+        if len(msgspec.json.encode(sent)) > MAX_BYTES:
+            raise InvalidClientMetadata(f"the metadata are longer than {MAX_BYTES} bytes")
         accepted = {name: sent[name] for name in sent if name in {*REGISTRABLE, "scope"}}
         metadata = _with_defaults(accepted, algorithms=self.offered.algorithms)
         metadata["scope"] = self._scope(metadata)

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from service.clients.directory import RegisteredClients
-from service.clients.origins import RegisteredOrigins
+from service.clients.origins import RegisteredOrigins, origin_digests
 from service.clients.registration.members import present_members, private_use_schemes
 from service.clock import clock
 from service.keys.jose import looks_like_jwt
@@ -22,7 +22,9 @@ from service.model.client import RegisteredClient, new_client_id, selector_of
 from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
 from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
+from service.model.request_context import caller
 from service.protocol import errors
+from service.store.room import MARKER, OVERHEAD, RegistrationRoom
 from service.store.stores import Stores
 
 log = structlog.stdlib.get_logger(__name__)
@@ -53,6 +55,8 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
     http: HttpClient
     """Guarded by the address policy."""
     lifetime: int | None
+    room: RegistrationRoom | None
+    """Where anyone may register."""
     emit: Emit
 
     async def register(self, metadata: Mapping[str, object]) -> Registration:
@@ -73,6 +77,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         )
         record, secret = self._renew_secret(record, None)
         await self._check_sector(record)
+        await self._take_room(_size_of(record))
         kept = self.stores.registered_clients
         if self.lifetime is None:
             await self.stores.kv.write(kept.put_lasting(record, selector))
@@ -108,6 +113,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         changed = replace(record, metadata=self.registered.policy.accept(metadata))
         changed, secret = self._renew_secret(changed, sent_secret)
         await self._check_sector(changed)
+        await self._take_room(_size_of(changed) - _size_of(record))
         selector = str(selector_of(record.client_id))
         rewrite = self.stores.registered_clients.rewrite(changed, selector)
         rewritten, *_ = await self.stores.kv.write(rewrite, *self.origins.remove(record))
@@ -123,6 +129,11 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         drop = self.stores.registered_clients.drop(str(selector_of(record.client_id)))
         await self.stores.kv.write(drop, *self.origins.remove(record))
         self.emit(ClientDeleted(client_id=record.client_id))
+
+    async def _take_room(self, size: int) -> None:
+        """Count what is about to be kept; raise TooManyRequests where there is no room for it."""
+        if self.room is not None and size > 0:
+            await self.room.take(size, address=caller())
 
     def _renew_secret(
         self, record: RegisteredClient, sent: str | None
@@ -164,6 +175,12 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         if not listed.issuperset(cast("list[str]", redirect_uris)):
             description = "sector_identifier_uri: the document does not list all redirect_uris"
             raise errors.InvalidClientMetadata(description)
+
+
+def _size_of(record: RegisteredClient) -> int:
+    """Return the bytes that a client takes in Redis: its record, and a place at each of its origins."""
+    origins = len(origin_digests(record))
+    return len(msgspec.json.encode(record)) + OVERHEAD + origins * MARKER
 
 
 def _read_secret(record: RegisteredClient, metadata: Mapping[str, object]) -> str | None:

@@ -58,13 +58,10 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def open_registration_is_bounded(file: ConfigurationFile) -> Iterator[Finding]:
-    """Clients that anybody may register expire, and get no API scope (RFC 7591 §5)."""
+    """Clients that anybody may register get no API scope (RFC 7591 §5)."""
     registration = file.registration
-    if not registration.enabled or registration.initial_access_token_sha256:
+    if not registration.is_open:
         return
-    if registration.client_lifetime is None:
-        message = "anyone can register clients, and these never expire"
-        yield warning(("registration", "client_lifetime"), message, "set one, such as 90d")
     for name in sorted(registration.allowed_scopes & api_scope_names(file)):
         message = f"anyone can register a client and get a token with the API scope {name} for it"
         hint = "set initial_access_token_sha256"

@@ -32,6 +32,9 @@ from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.workload import WorkloadIssuer
 
+OPEN_LIFETIME = 90 * 86400
+"""Seconds that a client exists which anyone may have registered, unless the configuration says otherwise."""
+
 
 def _with_builtin_claims(value: object) -> object:
     """Give an identity resource that is built in and has no claims of its own the built-in ones."""
@@ -51,9 +54,21 @@ class Registration(types.Section):
     """SHA-256 hashes of the tokens that allow a registration; `token-service hash-secret` prints the hash between the
     quotes. Empty: anyone may register a client, but not for CIBA."""
     client_lifetime: types.Lifetime | None = None
-    """How long a registered client exists; null: until it is deleted."""
+    """How long a registered client exists. null: until it is deleted, or 90 days where anyone may register one."""
     allowed_scopes: types.Several[types.ScopeValue] = frozenset()
     """The scope values that registered clients may ask for; offline_access allows them refresh tokens."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anyone may register a client."""
+        return self.enabled and not self.initial_access_token_sha256
+
+    @property
+    def lifetime(self) -> int | None:
+        """Seconds that a registered client exists; None: until it is deleted."""
+        return (
+            OPEN_LIFETIME if self.is_open and self.client_lifetime is None else self.client_lifetime
+        )
 
 
 @types.section

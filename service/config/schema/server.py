@@ -218,7 +218,21 @@ class Limits(types.Section):
     """Token requests per client; null is unlimited."""
     parked_requests_per_minute: Annotated[int, types.Field(ge=1)] | None = 600
     """How many sign-ins and logouts per network may begin and be kept while the user is asked; one of several KiB counts as
-    several. Passkeys are asked for as often, counted apart; beyond that the login page offers none. null is unlimited."""
+    several. What public clients and those that registered themselves have kept counts there, too, by its bytes and its time: two
+    KiB for 15 minutes as one. Passkeys are asked for as often, counted apart; beyond that the login page offers none. A network
+    is an IPv4 address or an IPv6 /64; a /48 has four times as much. null is unlimited."""
+    parked_bytes: Annotated[int, types.Field(ge=65536)] | None = None
+    """How many bytes of the store clients that registered themselves, or have a metadata document, may fill with requests and used
+    assertions in a minute, all together; what stays longer than a minute counts as many times. null: a twentieth of
+    Redis' maxmemory, or 64 MiB where there is none."""
+    parked_bytes_per_client: Annotated[int, types.Field(ge=65536)] | None = None
+    """The same for one of them that has a secret or a key. null: a tenth of parked_bytes."""
+    registrations_per_day: Annotated[int, types.Field(ge=1)] | None = 1000
+    """How many clients may be registered from one network in a day where anyone may; one of several KiB counts as several. null is
+    unlimited."""
+    registered_bytes: Annotated[int, types.Field(ge=65536)] | None = None
+    """How many bytes of the store these registrations may fill within `registration.client_lifetime`, all together. null: a tenth
+    of Redis' maxmemory, or 128 MiB where there is none."""
     device_codes_per_session: Annotated[int, types.Field(ge=1)] = 5
     """How many wrong user codes of devices may be entered in one browser within ten minutes."""
     device_codes_per_address: Annotated[int, types.Field(ge=1)] = 10

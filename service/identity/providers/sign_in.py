@@ -33,8 +33,8 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
 from service.protocol.subject_template import LONGEST_SUBJECT
-from service.store.rate_limit import RateLimit, network_of
 from service.store.records import was_won
+from service.store.room import Room
 from service.store.stores import Stores
 
 CALLBACK = "/account/provider/callback"
@@ -45,6 +45,9 @@ OWN_CALLBACK = "/connect/idp/{name}/callback"
 
 LIFETIME = 15 * 60
 """Seconds that a user has at the provider."""
+
+MAX_KEPT = 16 * 1024
+"""Bytes of a user's claims, methods and names; each session and authorization has them."""
 
 ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "application/jwt"})
 
@@ -61,7 +64,7 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
     credentials: OwnCredentials
     accounts: ProviderAccounts
     stores: Stores
-    rate_limit: RateLimit
+    room: Room
     clock_skew: int
     emit: Emit
 
@@ -82,7 +85,7 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
         TooManyRequests where the network of this address has sent too many.
         """
-        await self.rate_limit.count(network_of(address))
+        await self.room.take_for_request(0, address=address)
         try:
             known = await self.directory.find(provider)
         except upstream.ProviderFailed as failure:
@@ -158,6 +161,7 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
             _check_allowed(provider, combined)
             who = build_sign_in(provider, claims, combined, now=clock())
             who = place(await self.accounts.link(provider, who, combined))
+            _check_size(who)
         except upstream.ProviderFailed as failure:
             failed = ProviderSignInFailed(
                 provider=provider.name, subject=subject, cause=str(failure)
@@ -248,6 +252,19 @@ def _check_allowed(provider: IdentityProvider, claims: Mapping[str, object]) -> 
     """Raise ProviderUserRefused unless the provider's user meets one of the conditions, if there are any."""
     if not provider.allows_user(claims):
         raise upstream.ProviderUserRefused("its user meets none of allowed_claims")
+
+
+def _check_size(who: SignIn) -> None:
+    """Raise ProviderRefused if more would be kept of what the provider says than is allowed for one user."""
+    size, claims = len(msgspec.json.encode(who)), who.user_claims
+    if size > MAX_KEPT:
+        longest = max(
+            claims, key=lambda name: len(msgspec.json.encode(claims[name])), default="amr"
+        )
+        cause = (
+            f"what would be kept of its user takes {size} bytes, and {MAX_KEPT} at most are kept"
+        )
+        raise upstream.ProviderRefused(f"{cause}: the longest claim is {longest}")
 
 
 def _read_code(params: Params) -> str:

@@ -1,0 +1,153 @@
+"""What clients keep that anybody can have registered has a part of the store, and registrations have another (RFC 7591 §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from service.clients.registration.metadata import MAX_BYTES
+from service.clock import clock
+from service.model.polling import DEVICE_CODE
+from service.store import rate_limit
+from tests.driving.registering import RegisteredApp, register
+from tests.driving.service import Answer, RunningService
+from tests.registration.conftest import SCOPES
+
+pytestmark = pytest.mark.rfc("7591#5", "6585#4")
+
+DEVICE = "/connect/deviceauthorization"
+Registering = Callable[..., Awaitable[RegisteredApp]]
+
+
+@pytest.fixture
+def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Room for few requests, in a minute that does not end."""
+    now = clock()
+    monkeypatch.setattr(rate_limit, "clock", lambda: now // 60 * 60)
+    config["server"] = {"trusted_proxies": ["127.0.0.0/8"]}
+    config["limits"] = {"parked_bytes": 160_000, "parked_bytes_per_client": 80_000}
+    return config
+
+
+async def ask_for_codes(client: RegisteredApp, address: str = "192.0.2.7") -> Answer:
+    """A request of a device, from this address."""
+    sent = {"X-Forwarded-For": address}
+    auth = (client.client_id, client.registered["client_secret"])
+    return await client.service.post(DEVICE, auth=auth, headers=sent, scope="openid")
+
+
+async def test_one_client_cannot_take_the_room_of_all(registering: Registering) -> None:
+    greedy, modest = [await registering(grant_types=[DEVICE_CODE]) for _ in range(2)]
+    answers = [await ask_for_codes(greedy, f"192.0.2.{host}") for host in range(20)]
+    assert (answers[0].status, answers[-1].refusal) == (200, (429, "temporarily_unavailable"))
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+    assert (await ask_for_codes(modest)).status == 200
+
+
+async def test_clients_that_registered_themselves_share_a_part_of_the_store(
+    registering: Registering, service: RunningService
+) -> None:
+    clients = [await registering(grant_types=[DEVICE_CODE]) for _ in range(6)]
+    for client in clients[:-1]:
+        for host in range(4):
+            await ask_for_codes(client, f"192.0.2.{host}")
+    assert (await ask_for_codes(clients[-1])).refusal == (429, "temporarily_unavailable")
+    others = await service.token("machine", grant_type="client_credentials")
+    assert others.status == 200
+
+
+async def test_a_public_client_has_no_room_of_its_own_that_others_could_use_up(
+    registering: Registering,
+) -> None:
+    public = await registering(token_endpoint_auth_method="none", grant_types=[DEVICE_CODE])
+    form: dict[str, Any] = {"client_id": public.client_id, "scope": "openid"}
+    answers = [await public.service.post(DEVICE, **form) for _ in range(4)]
+    assert [answer.status for answer in answers] == [200] * 4
+
+
+async def test_what_a_network_sends_too_much_takes_no_room_of_others(
+    registering: Registering, service: RunningService
+) -> None:
+    client = await registering(grant_types=[DEVICE_CODE])
+    room = service.parts.shared.room
+    limit = room.parked.per_minute
+    assert limit is not None
+    await room.parked.count_network("192.0.2.7", limit)
+    for _ in range(20):
+        assert (await ask_for_codes(client)).status == 429
+    assert (await ask_for_codes(client, "192.0.2.8")).status == 200
+
+
+async def test_a_store_that_is_nearly_full_keeps_nothing_of_these_clients(
+    registering: Registering, service: RunningService
+) -> None:
+    client = await registering(grant_types=[DEVICE_CODE])
+    memory = service.parts.shared.store_memory
+    memory.used, memory.limit = 95, 100
+    assert (await ask_for_codes(client)).refusal == (429, "temporarily_unavailable")
+    assert (await register(service)).refusal == (429, "temporarily_unavailable")
+    assert (await service.token("machine", grant_type="client_credentials")).status == 200
+
+
+async def test_metadata_that_are_too_long_are_refused(
+    registering: Registering, service: RunningService
+) -> None:
+    uris = [f"https://registered.example/{number}/{'x' * 1_900}" for number in range(9)]
+    assert (await register(service, redirect_uris=uris)).refusal == (400, "invalid_client_metadata")
+    client = await registering()
+    changed = await client.change(redirect_uris=uris)
+    assert changed.refusal == (400, "invalid_client_metadata")
+    assert str(MAX_BYTES) in changed["error_description"]
+
+
+class TestRegistrations:
+    """They have limits of their own."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["limits"] = {"registrations_per_day": 3, "registered_bytes": 65536}
+        return config
+
+    async def test_a_network_registers_so_many_clients_in_a_day(
+        self, service: RunningService
+    ) -> None:
+        answers = [await register(service) for _ in range(4)]
+        assert [answer.status for answer in answers] == [201, 201, 201, 429]
+        assert answers[-1].error == "temporarily_unavailable"
+
+    async def test_a_long_registration_counts_as_several(self, service: RunningService) -> None:
+        uris = [f"https://registered.example/{'x' * 1_900}"]
+        assert (await register(service, redirect_uris=uris)).status == 201
+        assert (await register(service, redirect_uris=uris)).status == 429
+
+    async def test_a_change_that_makes_it_longer_counts(self, registering: Registering) -> None:
+        client = await registering()
+        uris = [f"https://registered.example/{number}/{'x' * 1_200}" for number in range(2)]
+        assert (await client.change(redirect_uris=uris)).refusal == (429, "temporarily_unavailable")
+
+    async def test_all_registrations_of_a_lifetime_fill_so_much(
+        self, service: RunningService
+    ) -> None:
+        statuses = set()
+        for host in range(90):
+            sent = {"X-Forwarded-For": f"192.0.2.{host}"}
+            body = {"redirect_uris": [f"https://a.example/{'x' * 900}"]}
+            answer = await service.request("POST", "/connect/register", json=body, headers=sent)
+            statuses.add(answer.status)
+        assert statuses == {201, 429}
+
+
+@pytest.mark.parametrize("lifetime", [None, "1h"], ids=["usual", "configured"])
+async def test_a_registration_that_anyone_may_make_ends(
+    start: Any, config: dict[str, Any], lifetime: str | None
+) -> None:
+    config["registration"] = {
+        "enabled": True,
+        "allowed_scopes": SCOPES,
+        "client_lifetime": lifetime,
+    }
+    told = (await register(await start(config))).json
+    seconds = 3600 if lifetime else 90 * 86400
+    assert told["client_secret_expires_at"] == told["client_id_issued_at"] + seconds
