@@ -15,7 +15,7 @@ from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_pl
 from service.identity.sessions import Sessions
 from service.identity.sign_in import Throttle
 from service.identity.users import Directory
-from service.keys import jose
+from service.keys import jose, times
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
@@ -107,8 +107,8 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
             algorithms = client.accepted_algorithms(SIGNING_ALGORITHMS)
             claims = await self.keys.verify(hint, client, algorithms=algorithms, typ=_TYP)
             jose.require_claims(claims, _CLAIM_TYPES)
-            expires_at = int(jose.time_in(claims, "exp") or 0)
-            jose.check_times({**claims, "exp": None}, now=clock(), clock_skew=self.clock_skew)
+            expires_at = int(times.time_in(claims, "exp") or 0)
+            times.check_times({**claims, "exp": None}, now=clock(), clock_skew=self.clock_skew)
             self._check_parties(claims, client)
         except JwtRefused as refused:
             log.info("login_hint_token refused", client_id=client.client_id, reason=str(refused))

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from service.clients.workload_keys import WorkloadKeys
-from service.keys import jose
+from service.keys import jose, times
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.client import Client
@@ -74,10 +74,10 @@ class WorkloadAssertions(msgspec.Struct, frozen=True, kw_only=True):
         header = accepted_header(presented.token, algorithms=issuer.algorithms, typ=_TYP)
         claims = await self.keys.verify(presented.token, header, issuer)
         self._check_audience(claims.get("aud"), issuer)
-        expires, issued = (jose.time_in(claims, name) for name in ("exp", "iat"))
+        expires, issued = (times.time_in(claims, name) for name in ("exp", "iat"))
         if expires is None:
             raise jose.JwtRefused("exp is missing")
-        jose.check_times(claims, now=now, clock_skew=self.clock_skew)
+        times.check_times(claims, now=now, clock_skew=self.clock_skew)
         if expires - (now if issued is None else issued) > issuer.max_lifetime:
             raise jose.JwtRefused("it lives longer than max_lifetime of its issuer")
 

@@ -12,7 +12,8 @@ from service.clock import clock
 from service.identity.providers.claims import find_linked_subject
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
-from service.keys.jose import JwtRefused, VerifiedClaims, check_times, time_in, unverified_claims
+from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
+from service.keys.times import check_times, time_in
 from service.model.client import Client
 from service.model.events import AssertionReplayed, AssertionUsed, Emit
 from service.model.handle import digest

@@ -12,7 +12,8 @@ import msgspec
 from service.clock import clock
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, accepted_header
-from service.keys.jose import JwtRefused, Key, check_times, claims_signed_by, time_in
+from service.keys.jose import JwtRefused, Key, claims_signed_by
+from service.keys.times import check_times, time_in
 from service.model.authorization import Confirmation
 from service.model.handle import digest
 from service.proofs.nonces import Nonces

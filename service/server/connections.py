@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 import structlog
 from aiohttp import web
 
-from service.store.rate_limit import network_of
+from service.store.rate_limit import site_of
 
 MAX_CONNECTIONS = 10_000
 
@@ -102,7 +102,7 @@ class Connections:
         self._observer = observer
         self._files_reserved = files_reserved
         self._origin_of = lru_cache(maxsize=1000)(
-            lambda peer: _Origin(is_proxy(peer), network_of(peer))
+            lambda peer: _Origin(is_proxy(peer), site_of(peer))
         )
         self._drains = False
         self._unsent_since: dict[Connection, float | None] = {}

@@ -121,7 +121,7 @@ class Stranger:
 async def stranger(service: RunningService, browser: Browser) -> Stranger:
     """With clients that are registered already."""
     es256 = key_of("ES256")
-    clients = {
+    clients: dict[str, dict[str, Any]] = {
         "device": {"grant_types": [DEVICE_CODE], "authorization_details_types": ["any"]},
         "code": {"authorization_details_types": ["any"]},
         "itself": {"grant_types": ["client_credentials"], "subject_type": "pairwise"},

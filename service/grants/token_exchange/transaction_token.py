@@ -17,7 +17,8 @@ from service.clock import clock
 from service.grants.token_exchange.request import ExchangeRequest
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED
-from service.keys.jose import JwtRefused, check_times, require_claims, time_in, verify
+from service.keys.jose import JwtRefused, require_claims, verify
+from service.keys.times import check_times, time_in
 from service.model.authorization import Authorization
 from service.model.events import Emit, TransactionTokenIssued
 from service.model.handle import new_selector

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens
 from service.identity.sign_ins import SignIn
-from service.keys.jose import JwtRefused, VerifiedClaims, time_in, unverified_header
+from service.keys.jose import JwtRefused, VerifiedClaims, unverified_header
+from service.keys.times import time_in
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry

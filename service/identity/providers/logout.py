@@ -12,7 +12,8 @@ from service.identity import provider_sessions
 from service.identity.providers.provider import ProviderDirectory, ProviderUnavailable
 from service.identity.sessions import Sessions
 from service.keys.foreign_keys import UNNAMED
-from service.keys.jose import JwtRefused, VerifiedClaims, check_times, time_in
+from service.keys.jose import JwtRefused, VerifiedClaims
+from service.keys.times import check_times, time_in
 from service.model.events import Emit
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
