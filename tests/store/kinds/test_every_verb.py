@@ -31,7 +31,9 @@ SAMPLES: dict[str, Command] = {
     "verbs.lengthen": verbs.lengthen(RECORDS.key("v"), 60),
     "verbs.drop": verbs.drop(RECORDS.key("v")),
     "verbs.count": verbs.count(RECORDS.key("count"), 60),
-    "verbs.count_each": verbs.count_each({RECORDS.key("count"): 9, RECORDS.key("n"): 9}, 60, 2),
+    "verbs.count_each": verbs.count_each(
+        {RECORDS.key("count", "a"): 9, RECORDS.key("count", "b"): 9}, 60, 2
+    ),
     "verbs.uncount": verbs.uncount(RECORDS.key("count")),
     "verbs.count_guess": verbs.count_guess(
         RECORDS.key("count_guesses"), LATER, every=5, locks=[60, 120], kept=60
@@ -114,6 +116,9 @@ async def content(kv: KeyValue, key: str) -> object:
     return await kv.read(Read(key, bytes))
 
 
+COUNTERS = {"verbs.count", "verbs.count_each", "verbs.count_guess"}
+
+
 @pytest.mark.parametrize("verb", SAMPLES)
 async def test_a_verb_may_be_repeated_when_its_answer_was_lost(kv: KeyValue, verb: str) -> None:
     command = SAMPLES[verb]
@@ -123,11 +128,11 @@ async def test_a_verb_may_be_repeated_when_its_answer_was_lost(kv: KeyValue, ver
     once = await content(kv, key)
     await kv.write(command)
     # A counter goes on, which refuses a caller one request earlier; nothing else sees a difference.
-    assert (await content(kv, key) == once) is (verb not in {"verbs.count", "verbs.count_guess"})
+    assert (await content(kv, key) == once) is (verb not in COUNTERS)
 
 
 async def test_counters_are_counted_in_their_order_up_to_the_full_one(kv: KeyValue) -> None:
-    narrow, wide, after = map(RECORDS.key, ("narrow", "wide", "after"))
+    narrow, wide, after = [RECORDS.key("limits", name) for name in ("narrow", "wide", "after")]
     await kv.write(*map(verbs.drop, (narrow, wide, after)))
     limits = {narrow: 10**13, wide: 5 * 10**12, after: 10**13}
     answers = [await kv.write(verbs.count_each(limits, 60, 2 * 10**12)) for _ in range(3)]
