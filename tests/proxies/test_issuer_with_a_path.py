@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterator
 from http.client import NOT_FOUND
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+from yarl import URL
 
 from tests.driving.dpop import DpopKey
 from tests.driving.service import RunningService
@@ -62,6 +65,19 @@ def site(
         yield site
 
 
+async def assert_links_lead_somewhere(site: Site, http: ClientSession) -> None:
+    """All links of the login page are below the issuer, its style sheet and its form too."""
+    async with http.get(f"{site.issuer}/account") as answer:
+        assert str(answer.url).startswith(f"{site.issuer}/account/login")
+        links = re.findall(r'(?:href|src|action)="([^"#]+)"', await answer.text())
+        found = [answer.url.join(URL(html.unescape(link))) for link in links]
+    assert found
+    for url in found:
+        assert str(url).startswith(f"{site.issuer}/")
+        async with http.get(url) as answer:
+            assert answer.status != NOT_FOUND, url
+
+
 async def test_whole_flows_work_below_the_path_of_the_issuer(site: Site) -> None:
     connector = TCPConnector(ssl=site.trust)
     async with ClientSession(cookie_jar=DummyCookieJar(), connector=connector) as http:
@@ -72,7 +88,7 @@ async def test_whole_flows_work_below_the_path_of_the_issuer(site: Site) -> None
         proof = DpopKey(site.issuer).header()
         answer = await service.post("/connect/token", auth="machine", headers=proof, **form)
         assert answer["token_type"] == "DPoP"
-    assert site.get("/auth/account/login").status_code != NOT_FOUND
+        await assert_links_lead_somewhere(site, http)
     for operation in ("health/ready", "metrics"):
         for base in ("/", "/auth/"):
             assert not site.get(base + operation).is_success
