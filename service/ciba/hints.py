@@ -86,7 +86,9 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_by_name(self, hint: str) -> User | None:
         """Return the user with this user name, else this `sub`, else this verified email address."""
-        found = await self.users.by_username(hint) or await self.users.by_subject(hint)
+        found = await self.users.by_username(hint)
+        if found is None and hint.isascii():  # as every sub is (OIDC Core §2)
+            found = await self.users.by_subject(hint)
         return found or await self.users.by_email(hint)
 
     async def _find_by_id_token(self, hint: str, client: Client) -> User | None:

@@ -29,6 +29,7 @@ from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
+from service.protocol.typed_names import trim_name
 
 
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self.sign_in.refuse(visit, waiting, error)
         if params.get("passkey") and accepts_passwords(waiting):
             return await self._sign_in_by_passkey(visit, waiting)
-        username, password = params.get("username") or "", params.get("password") or ""
+        username, password = trim_name(params.get("username") or ""), params.get("password") or ""
         home = self._find_home(username, waiting)
         if home is not None:
             wishes = replace(_wishes(visit, waiting), login_hint=username)

@@ -31,6 +31,7 @@ from service.model.handle import digest
 from service.model.password_hash import is_outdated
 from service.model.tenant import CLAIM
 from service.model.user import MAX_USERNAME, User, UsersUnavailable, fold_username
+from service.protocol.typed_names import trim_name
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import networks_of, site_of
@@ -154,6 +155,7 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
         tenants: Collection[str] = (),
     ) -> User | None:
         """Return the user with this name and password, unless disabled, locked, or of no tenant of these, if there are any."""
+        username = trim_name(username)
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
             return None

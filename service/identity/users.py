@@ -94,7 +94,7 @@ class FileUsers:
     async def by_email(self, email: str) -> User | None:
         """Return the only user with this verified email address."""
         self._refresh()
-        return self._by_email.get(email.casefold())
+        return self._by_email.get(fold_username(email))
 
     verifies_passwords = can_replace_passwords = circuit_open = False
     waiting = failures = 0
@@ -136,7 +136,7 @@ def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:
     for user in users:
         email = user.claims.get("email")
         if isinstance(email, str) and user.claims.get("email_verified") is True:
-            address = email.casefold()
+            address = fold_username(email)
             found[address] = None if address in found else user
     return found
 

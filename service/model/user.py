@@ -10,6 +10,7 @@ from typing import Annotated, Protocol, runtime_checkable
 from service.model import types
 from service.model.tenant import CLAIM as TENANT
 from service.protocol.errors import TemporarilyUnavailable
+from service.protocol.typed_names import trim_name
 
 LOCAL = "local"
 """The `idp` of users who sign in here and not at another provider."""
@@ -51,10 +52,19 @@ class UsersUnavailable(TemporarilyUnavailable):
     """The system that the users come from has not answered; this never counts as an unknown user or a wrong password."""
 
 
+class UnusableAnswer(UsersUnavailable):
+    """The system is there, and its answer makes no sense; the message does not repeat the answer."""
+
+
+class ValueRefused(ValueError):
+    """The system is there, and refuses the question, perhaps for its value, which the message does not repeat."""
+
+
 class UserStore(Protocol):
     """The users of the file, of another system, or of an operator's own class by import path.
 
-    A method that gets no answer raises UsersUnavailable, OSError or TimeoutError. The Protocols below are optional.
+    A method that gets no answer raises UsersUnavailable, OSError or TimeoutError; one whose value the system does not take
+    returns None or raises ValueError. The Protocols below are optional.
     """
 
     async def by_subject(self, sub: str) -> User | None:
@@ -142,5 +152,6 @@ class Closes(Protocol):
 
 
 def fold_username(username: str) -> str:
-    """Return the NFKC case-folded form in which user names are compared (Unicode §3.13)."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
+    """Return the trimmed, NFKC case-folded form in which user names are compared (Unicode §3.13)."""
+    composed = unicodedata.normalize("NFKC", trim_name(username))
+    return unicodedata.normalize("NFKC", composed.casefold())

@@ -118,7 +118,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
     ) -> web.Response:
         """Return the second page of a login that asks for the name first, for every name alike."""
         if accepts_passwords(waiting):
-            has_name = bool(username.strip())
+            has_name = bool(username)
             return await self.show(visit, waiting, username=username, asks_password=has_name)
         return await self.show(visit, waiting, username=username, error="unknown_domain")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from service.protocol.typed_names import trim_name
+
 _DOMAIN = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+")
 
 
@@ -18,5 +20,5 @@ def normalize_domain(domain: str) -> str | None:
 
 def find_domain(address: str) -> str | None:
     """Return the domain of an e-mail address; None for a user name without one."""
-    local_part, _, domain = address.strip().rpartition("@")
+    local_part, _, domain = trim_name(address).rpartition("@")
     return normalize_domain(domain) if local_part else None

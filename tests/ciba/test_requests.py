@@ -28,7 +28,16 @@ async def test_an_accepted_request_gets_an_id_to_poll_with(till: Device) -> None
 
 
 @pytest.mark.parametrize(
-    "hint", ["alice", "ALICE", "818727", "alice@example.com", "Alice@Example.com"]
+    "hint",
+    [
+        "alice",
+        "ALICE",
+        "818727",
+        "alice@example.com",
+        "Alice@Example.com",
+        " alice\u200b",
+        "\u00a0alice@example.com\t",
+    ],
 )
 async def test_login_hint_is_a_user_name_a_sub_or_a_verified_address(
     till: Device, hint: str

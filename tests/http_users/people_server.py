@@ -26,6 +26,9 @@ class PeopleServer:
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answer: web.Response | None = None
     """What every question gets, where it is set."""
+    refused: str | None = None
+    """What no question may have in it, and the status that it gets then."""
+    status: int = 422
     connections: set[object] = field(default_factory=set)
     """The callers' ends of all connections."""
     is_forgetful: bool = False
@@ -41,6 +44,8 @@ class PeopleServer:
             return web.json_response({"error": "who are you?"}, status=401)
         question = await request.json()
         self.asked.append((request.path, question))
+        if self.refused is not None and self.refused in str(question.values()):
+            return web.Response(status=self.status)
         if self.answer is not None:
             answer, self.answer = self.answer, None
             return answer

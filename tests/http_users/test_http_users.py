@@ -13,6 +13,7 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from service.identity.passwords import Passwords
+from service.identity.sources.circuit import TOLERATED
 from service.model.events import LoginFailed
 from tests.conftest import Start
 from tests.driving.authority import root
@@ -137,7 +138,7 @@ async def test_password_of_nobody_that_is_found_right_is_refused(
 async def test_another_spelling_is_nobody(service: RunningService, people: PeopleServer) -> None:
     """A service that overlooks spaces would let each spelling have its own count of failures."""
     people.answer = web.json_response({"user": person("818727", "alice")})
-    assert (await sign_in(service, "alice ", "alice-password")).refusal == REFUSED
+    assert (await sign_in(service, "ali ce", "alice-password")).refusal == REFUSED
 
 
 async def test_disabled_or_deleted_user_loses_every_token(
@@ -203,9 +204,38 @@ async def test_answer_on_a_password_that_is_none_is_no_wrong_password(
     user = await users.by_username("alice")
     for text in ("{}", '{"valid": "true"}', '{"valid": 1}', "true"):
         people.answer = web.Response(text=text)
-        with pytest.raises(Exception, match="cannot be reached"):
+        with pytest.raises(Exception, match="no usable answer"):
             await users.verify_password("alice", "alice-password", user)
     assert not any(isinstance(event, LoginFailed) for event in events)
+
+
+@pytest.mark.usefixtures("never_probing")
+@pytest.mark.parametrize("status", [400, 403, 404, 413, 414, 422])
+async def test_value_that_the_service_refuses_is_nobodys_and_stops_nobody_else(
+    service: RunningService, people: PeopleServer, events: list[object], status: int
+) -> None:
+    people.refused, people.status = "😀", status
+    for name, password in (("😀", "x"), ("alice", "😀")):
+        for _ in range(TOLERATED + 1):
+            assert (await sign_in(service, name, password)).refusal == REFUSED
+    failed = [event.reason for event in events if isinstance(event, LoginFailed)]
+    assert failed[: TOLERATED + 2] == ["unknown"] * (TOLERATED + 1) + ["wrong_password"]
+    assert (await sign_in(service, "bob")).status == 200
+
+
+@pytest.mark.usefixtures("never_probing")
+@pytest.mark.parametrize("status", [401, 404, 429, 500, 503])
+async def test_service_that_refuses_every_question_calls_nobody_unknown_and_is_not_away(
+    service: RunningService, people: PeopleServer, events: list[object], status: int
+) -> None:
+    token = (await sign_in(service, "alice"))["access_token"]
+    people.refused, people.status = "", status
+    for _ in range(TOLERATED + 1):
+        assert (await sign_in(service, "bob")).refusal == AWAY
+        assert (await service.introspect(token)).refusal == AWAY
+    assert not any(isinstance(event, LoginFailed) for event in events)
+    people.refused = None
+    assert (await sign_in(service, "bob")).status == 200
 
 
 class TestMutualTls:

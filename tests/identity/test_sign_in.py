@@ -16,6 +16,31 @@ async def test_the_right_password_signs_in(sign_in: LocalSignIn, events: list[ob
     assert events == [LoginSucceeded(subject=ALICE.sub, username="ALICE", address=ADDRESS)]
 
 
+BLANKS = [" ", "\t", "\n", "\u00a0", "\u200b", "\u200d", "\u2060", "\ufeff", "\u3000", " \u200e\t"]
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+async def test_white_space_around_a_name_does_not_count(
+    sign_in: LocalSignIn, events: list[object], blank: str
+) -> None:
+    assert await sign_in.verify(f"{blank}alice{blank}", PASSWORD, address=ADDRESS) == ALICE
+    assert events == [LoginSucceeded(subject=ALICE.sub, username="alice", address=ADDRESS)]
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+async def test_white_space_inside_a_name_or_around_a_password_counts(
+    sign_in: LocalSignIn, blank: str
+) -> None:
+    assert await sign_in.verify(f"al{blank}ice", PASSWORD, address=ADDRESS) is None
+    assert await sign_in.verify("alice", f"{PASSWORD}{blank}", address=ADDRESS) is None
+
+
+async def test_names_with_white_space_share_one_count_of_failures(sign_in: LocalSignIn) -> None:
+    for blank in BLANKS[:6]:
+        await sign_in.verify(f"alice{blank}", "wrong", address=ADDRESS)
+    assert await sign_in.throttle.is_locked("alice", ADDRESS)
+
+
 @pytest.mark.parametrize(
     ("username", "password", "reason"),
     [

@@ -39,7 +39,7 @@ class Moody:
         raise OSError("no database")
 
 
-@pytest.mark.parametrize("username", ["Bob", "bob", "BOB", "Ｂｏｂ"])
+@pytest.mark.parametrize("username", ["Bob", "bob", "BOB", "Ｂｏｂ", "\u200bbob\u00a0", " bob\t"])
 async def test_a_name_is_compared_folded(registry: Live, username: str) -> None:
     assert await FileUsers(registry).by_username(username) == BOB
 

@@ -37,14 +37,20 @@ async def name_given(app: ClientApp, username: str, **asked: str) -> Page:
 
 
 @pytest.mark.parametrize(
-    "address", ["alice@partner.example", "Ä b@PARTNER.example.", "alice@xn--bcher-kva.example"]
+    "address",
+    [
+        "alice@partner.example",
+        "Ä b@PARTNER.example.",
+        "alice@xn--bcher-kva.example",
+        "\u200b alice@partner.example\u00a0",
+    ],
 )
 async def test_user_of_a_domain_is_sent_to_its_provider_with_the_address(
     fake: FakeProvider, app: ClientApp, address: str
 ) -> None:
     sent = await name_given(app, address)
     assert sent.url.startswith(fake.issuer)
-    assert sent.parameters["login_hint"] == address
+    assert sent.parameters["login_hint"] == address.strip(" \u200b\u00a0")
     assert arrived(await app.browser.get(fake.answer(sent)))
 
 

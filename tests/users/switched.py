@@ -27,6 +27,8 @@ class SwitchedUsers:
             User(sub="88421113", username="bob", password=password_of("bob")),
         ]
         self.trouble: Exception | None = None
+        self.refused: str | None = None
+        """A value that it does not take."""
         self.hangs = self.closed = False
         self.asked = 0
         """Questions so far."""
@@ -42,6 +44,8 @@ class SwitchedUsers:
         return await self._answer(lambda user: user.sub == sub)
 
     async def by_username(self, username: str) -> User | None:
+        if username == self.refused:
+            raise ValueError(f"cannot write {username} in my letters")
         return await self._answer(lambda user: user.username == fold_username(username))
 
     async def list_users(self, prefix: str, limit: int) -> list[User]:

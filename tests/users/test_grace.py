@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.identity.sources.outside import OutsideUsers
 from service.protocol.token_types import GRANT_TYPE, uri_of
 from tests.conftest import Clock
 from tests.driving.service import Answer, RunningService
@@ -93,8 +94,9 @@ async def test_tokens_stay_what_they_were_while_the_system_hangs(
     assert (await tokens.introspect())["active"]
     store.hangs = True
     users = service.parts.sign_in.users
-    monkeypatch.setattr(users, "_timeout", 0.1)
-    monkeypatch.setattr(users, "_turns", asyncio.Semaphore(2))
+    assert isinstance(users, OutsideUsers)
+    monkeypatch.setattr(users.questions, "_timeout", 0.1)
+    monkeypatch.setattr(users.questions, "_turns", asyncio.Semaphore(2))
     answers = await asyncio.gather(*[tokens.introspect() for _ in range(6)])
     assert all(answer["active"] for answer in answers)
 

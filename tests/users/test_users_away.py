@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.identity.sources.circuit import TOLERATED
 from service.model.events import LoginFailed
@@ -108,6 +109,32 @@ async def test_an_unforeseen_failure_is_503_and_does_not_count_as_absence(
     for _ in range(TOLERATED + 1):
         assert (await service.user_token("frontend")).refusal == AWAY
     assert store.asked == TOLERATED + 1
+
+
+@pytest.mark.usefixtures("never_probing", "one_store")
+async def test_a_value_that_the_system_does_not_take_is_nobodys_and_stops_nobody_else(
+    service: RunningService, store: SwitchedUsers, events: list[object]
+) -> None:
+    store.refused = "hunter2"
+    with capture_logs() as logged:
+        for _ in range(TOLERATED + 1):
+            form = {"grant_type": "password", "username": "hunter2", "password": "hunter2"}
+            refused = await service.token("frontend", **form, scope="api1")
+            assert refused.refusal == (400, "invalid_grant")
+    assert "hunter2" not in str(logged)
+    failed = [event.reason for event in events if isinstance(event, LoginFailed)]
+    assert failed == ["unknown"] * (TOLERATED + 1)
+    assert (await service.user_token("frontend")).status == 200
+
+
+@pytest.mark.usefixtures("always_probing", "one_store")
+async def test_the_cause_of_the_first_failure_is_in_the_log(
+    service: RunningService, store: SwitchedUsers
+) -> None:
+    store.trouble = ConnectionRefusedError("host is down")
+    with capture_logs() as logged:
+        assert (await service.user_token("frontend")).refusal == AWAY
+    assert [line["cause"] for line in logged if "users.source" in line["event"]] == ["host is down"]
 
 
 class TestLimits:

@@ -57,12 +57,14 @@ class SqlQueries(types.Section):
     by_subject: types.Query | None = None
     """The user with the identifier :sub."""
     by_username: types.Query | None = None
-    """The user with the name :username, which is in lower case (Unicode NFKC, case-folded). A row counts only if one of its
-    columns is this name, so that a database that ignores accents does not accept other names."""
+    """The user with the name :username, which is in lower case (Unicode NFKC, case-folded), or in one of the spellings of the list
+    :usernames, as in LOWER(login) IN :usernames. A row counts only if one of its columns is this name, so that a database that ignores
+    accents does not accept other names."""
     by_email: types.Query | None = None
-    """The user with the verified email address :email, which is in lower case."""
+    """The user with the verified email address :email, which is in lower case, or in the spellings of the list :emails."""
     list_users: types.Query | None = None
-    """At most :limit users whose name begins with :prefix, which is in lower case and has a % at its end, by their names."""
+    """At most :limit users whose name begins with :prefix, which is in lower case and has a % at its end, by their names.
+    :prefix_1 to :prefix_7 are other spellings of it."""
     replace_password: types.Query | None = None
     """Writes the hash :password of the user :sub, if the present one is still :old. It replaces hashes in old formats."""
     set_enabled: types.Query | None = None

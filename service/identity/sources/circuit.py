@@ -35,7 +35,7 @@ class Circuit:
         was_open, self._failed = self.is_open, 0
         return was_open
 
-    def note_failure(self) -> bool:
-        """Count a failure; return whether the system counts as away from now on."""
+    def note_failure(self) -> int:
+        """Count a failure; return how many there were in a row. From `TOLERATED` on the system counts as away."""
         self._failed += 1
-        return self._failed == TOLERATED
+        return self._failed

@@ -16,7 +16,15 @@ from service.config.rules.uris import is_loopback
 from service.config.schema.http_users import HttpUsers
 from service.config.schema.users import Users
 from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
-from service.model.user import MAX_SUB, MAX_USERNAME, User, UsersUnavailable, fold_username
+from service.model.user import (
+    MAX_SUB,
+    MAX_USERNAME,
+    UnusableAnswer,
+    User,
+    UsersUnavailable,
+    ValueRefused,
+    fold_username,
+)
 from service.protocol.json_input import parse_json
 from service.tls import KeyIsEncrypted, show_certificate
 
@@ -24,6 +32,15 @@ if TYPE_CHECKING:
     from service.identity.sources import Tools
 
 _HTTP = ("users", "http")
+
+_ABOUT_THE_QUESTION = frozenset(range(400, 500)) - {
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+"""The statuses by which a service may refuse a value (RFC 9110 §15.5)."""
 
 Answer = TypeVar("Answer")
 
@@ -59,10 +76,10 @@ class HttpUserStore:
         self._authorization = f"Bearer {token}" if token else None
 
     async def by_subject(self, sub: str) -> User | None:
-        """Return the user; UsersUnavailable if the answer is about somebody else."""
+        """Return the user; UnusableAnswer if the answer is about somebody else."""
         user = await self._find("sub", sub)
         if user is not None and user.sub != sub:
-            raise UsersUnavailable("the answer has another sub")
+            raise UnusableAnswer("the answer has another sub")
         return user
 
     async def by_username(self, username: str) -> User | None:
@@ -91,7 +108,7 @@ class HttpUserStore:
             return None
         fits = 0 < len(found.sub) <= MAX_SUB and 0 < len(found.username) <= MAX_USERNAME
         if not fits:
-            raise UsersUnavailable("the sub or username is empty or too long")
+            raise UnusableAnswer("the sub or username is empty or too long")
         return User(
             sub=found.sub, username=found.username, enabled=found.enabled, claims=found.claims
         )
@@ -102,12 +119,14 @@ class HttpUserStore:
             answer = await self._http.fetch(url, body, authorization=self._authorization)
         except Unreachable as error:
             raise UsersUnavailable(str(error)) from None
+        if answer.status in _ABOUT_THE_QUESTION:
+            raise ValueRefused(f"the status is {answer.status}")
         if answer.status != HTTPStatus.OK:
-            raise UsersUnavailable(f"the status is {answer.status}")
+            raise UnusableAnswer(f"the status is {answer.status}")
         try:
             return msgspec.convert(parse_json(answer.body), kind)
         except ValueError:
-            raise UsersUnavailable("the answer is not the JSON of docs/users.md") from None
+            raise UnusableAnswer("the answer is not the JSON of docs/users.md") from None
 
 
 def _is_called(user: User, name: str) -> bool:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from time import monotonic
-from typing import Protocol, TypeVar
 
 import msgspec
-import structlog
 
 from service.caching import BoundedCache
 from service.config.schema.users import Users
 from service.identity.passwords import is_plain_text
-from service.identity.sources.circuit import Circuit
 from service.identity.sources.last_seen import LastSeen
+from service.identity.sources.questions import Ask, Questions
 from service.model.events import Emit
 from service.model.factors import Factors, FactorStore
-from service.model.timings import OthersAnswered
 from service.model.user import (
     Closes,
     DisablesUsers,
@@ -27,15 +22,10 @@ from service.model.user import (
     ReplacesPasswords,
     User,
     UserStore,
-    UsersUnavailable,
     VerifiesPasswords,
 )
 from service.protocol.errors import TemporarilyUnavailable
-
-log = structlog.stdlib.get_logger(__name__)
-
-PURPOSE = "users"
-"""The label of these questions in the metrics of outgoing requests."""
+from service.protocol.typed_names import trim_name
 
 MAX_NAME = 255
 """Characters of a `sub` (OIDC Core §2), name or address; of a longer one, or with a control character, nobody is asked."""
@@ -43,20 +33,15 @@ MAX_NAME = 255
 REMEMBERED = 10_000
 """Users of the cache; of a thousand with a few claims each it takes about a megabyte."""
 
-_AWAY = "the user directory cannot be reached"
-
-Answer = TypeVar("Answer")
-
-
-class _Ask(Protocol):
-    async def __call__(self, question: Callable[[], Awaitable[Answer]]) -> Answer: ...
+PLAIN_NAME = "nobody@example.com"
+"""A name that any system takes, and that is nobody's."""
 
 
 class _OwnFactors(msgspec.Struct, frozen=True):
     """The second factors that another system keeps, asked within the limits of all questions to it."""
 
     store: FactorStore
-    ask: _Ask
+    ask: Ask
 
     async def find_factors(self, sub: str) -> Factors:
         return await self.ask(partial(self.store.find_factors, sub))
@@ -78,16 +63,15 @@ class OutsideUsers:
         timed: Emit,
     ) -> None:
         self._source = source
-        self._circuit = Circuit()
-        self.failures = 0
-        """Questions that got no usable answer since the start."""
-        self.waiting = 0
-        """Questions that have no answer yet."""
-        self._timeout, self._cached_for, self._timed = settings.timeout, settings.cache, timed
+        self.questions = Questions(
+            timeout=settings.timeout, at_once=settings.max_concurrent, timed=timed
+        )
+        self._ask = self.questions.ask
+        self._cached_for = settings.cache
         self._last_seen = last_seen
-        self._turns = asyncio.Semaphore(settings.max_concurrent)
         self._known: BoundedCache[str, User] = BoundedCache(REMEMBERED)
-        self._asking: set[asyncio.Task[object]] = set()
+        self._taken_name = PLAIN_NAME
+        """The name that the system has taken last."""
 
     async def by_subject(self, sub: str) -> User | None:
         """Return the user, as it was at most `users.cache` ago."""
@@ -119,15 +103,28 @@ class OutsideUsers:
 
     async def by_username(self, username: str) -> User | None:
         """Return the user as it is now."""
-        if not is_plain_text(username, longest=MAX_NAME):
+        name, find = trim_name(username), self._source.by_username
+        if not is_plain_text(name, longest=MAX_NAME):
             return None
-        return await self._ask(partial(self._source.by_username, username))
+        plain = partial(find, self._taken_name)
+        found, is_taken = await self.questions.ask_for_value(
+            partial(find, name), plain, otherwise=None
+        )
+        if is_taken:
+            self._taken_name = name
+        return found
 
     async def by_email(self, email: str) -> User | None:
         """Return the only user with this verified address; None where the system cannot tell."""
-        if not isinstance(self._source, FindsByEmail) or not is_plain_text(email, longest=MAX_NAME):
+        address = trim_name(email)
+        if not isinstance(self._source, FindsByEmail) or not is_plain_text(
+            address, longest=MAX_NAME
+        ):
             return None
-        return await self._ask(partial(self._source.by_email, email))
+        find = self._source.by_email
+        question, plain = partial(find, address), partial(find, PLAIN_NAME)
+        found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
+        return found
 
     @property
     def factor_store(self) -> FactorStore | None:
@@ -137,7 +134,15 @@ class OutsideUsers:
 
     @property
     def circuit_open(self) -> bool:
-        return self._circuit.is_open
+        return self.questions.circuit.is_open
+
+    @property
+    def waiting(self) -> int:
+        return self.questions.waiting
+
+    @property
+    def failures(self) -> int:
+        return self.questions.failures
 
     @property
     def verifies_passwords(self) -> bool:
@@ -147,7 +152,13 @@ class OutsideUsers:
         """Verify a password at the other system."""
         if not isinstance(self._source, VerifiesPasswords):
             return False
-        return await self._ask(partial(self._source.verify_password, username, password, user))
+        verify = self._source.verify_password
+        question, plain = (
+            partial(verify, username, password, user),
+            partial(verify, username, "", None),
+        )
+        is_right, _ = await self.questions.ask_for_value(question, plain, otherwise=False)
+        return is_right
 
     @property
     def can_replace_passwords(self) -> bool:
@@ -178,66 +189,6 @@ class OutsideUsers:
 
     async def close(self) -> None:
         """Close the connections; questions without an answer end."""
-        for asking in self._asking:
-            asking.cancel()
+        self.questions.cancel()
         if isinstance(self._source, Closes):
             await self._source.close()
-
-    async def _ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer, or raise UsersUnavailable."""
-        if not self._circuit.admits():
-            raise UsersUnavailable(_AWAY)
-        self.waiting += 1
-        began = monotonic()
-        try:
-            answer = await self._wait_for(question)
-        except (OSError, UsersUnavailable) as error:  # asyncio's TimeoutError is an OSError
-            self._note_failure(error)
-            raise UsersUnavailable(_AWAY) from error
-        except (NotImplementedError, TemporarilyUnavailable):
-            raise
-        except Exception as error:
-            self.failures += 1
-            log.exception("users.source has failed")
-            raise UsersUnavailable("the user directory gave no usable answer") from error
-        finally:
-            self.waiting -= 1
-            self._timed(OthersAnswered(PURPOSE, monotonic() - began))
-        if self._circuit.note_answer():
-            log.warning("users.source answers again")
-        return answer
-
-    async def _wait_for(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Wait for the answer as long as it may take, also where a driver ignores that it is cancelled."""
-        in_turn = asyncio.Event()
-        asking = asyncio.ensure_future(self._ask_in_turn(question, in_turn))
-        self._asking.add(asking)
-        asking.add_done_callback(self._finish)
-        try:
-            await asyncio.wait((asking,), timeout=self._timeout)
-        finally:
-            if not asking.done():
-                asking.cancel()
-        if asking.done():
-            return asking.result()
-        if not in_turn.is_set():
-            raise TemporarilyUnavailable("too many questions wait for the user directory")
-        raise TimeoutError("no answer in time")
-
-    async def _ask_in_turn(
-        self, question: Callable[[], Awaitable[Answer]], in_turn: asyncio.Event
-    ) -> Answer:
-        async with self._turns:
-            in_turn.set()
-            return await question()
-
-    def _finish(self, asking: asyncio.Task[object]) -> None:
-        self._asking.discard(asking)
-        if not asking.cancelled():
-            asking.exception()  # marked as seen: the caller may have given up
-
-    def _note_failure(self, error: Exception) -> None:
-        self.failures += 1
-        cause = error.__cause__ or error
-        if self._circuit.note_failure():
-            log.warning("users.source does not answer", cause=str(cause) or type(cause).__name__)

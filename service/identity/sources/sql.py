@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import TextClause, exc, make_url, text
+import structlog
+from sqlalchemy import TextClause, bindparam, exc, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from service.config.problem import Finding
 from service.config.schema.users import SqlUsers, Users
 from service.identity.sources import Tools, missing_extra
-from service.identity.sources.sql_queries import build_queries
-from service.identity.sources.sql_rows import user_of
-from service.model.user import User, UsersUnavailable, fold_username
+from service.identity.sources.sql_queries import LISTS, PREFIXES, build_queries
+from service.identity.sources.sql_rows import Answer, answer_of, users_of
+from service.identity.sources.sql_spellings import spell
+from service.model.user import User, UsersUnavailable, ValueRefused, fold_username
+
+log = structlog.stdlib.get_logger(__name__)
 
 _BLOCK = ("users", "sql")
 _URL = (*_BLOCK, "url")
+_NEEDED: Mapping[str, Sequence[str]] = {
+    "by_subject": ("sub",),
+    "by_username": ("username", "usernames"),
+    "by_email": ("email", "emails"),
+}
+"""By the names of queries: the parameters of which each has one."""
+
+_BYTES = re.compile(r"\\[xuU]|0x")
+"""How databases show letters that they do not take."""
+
 _EXAMPLE = "write it as postgresql+asyncpg://name:password@host/database"
 
 
@@ -38,9 +53,10 @@ def _find_problems_of_queries(block: SqlUsers) -> Iterator[Finding]:
     if block.table is None and block.writable:
         yield Finding((*_BLOCK, "writable"), "needs a table; queries can write without it")
     for name, query in build_queries(block).items():
-        needed = {"by_subject": "sub", "by_username": "username", "by_email": "email"}.get(name)
-        if needed is not None and needed not in _parameters_of(text(query)):
-            yield Finding((*_BLOCK, "queries", name), f"has no parameter :{needed}")
+        needed = _NEEDED.get(name, ())
+        if needed and not _parameters_of(text(query)) & set(needed):
+            message = f"has no parameter :{' or :'.join(needed)}"
+            yield Finding((*_BLOCK, "queries", name), message)
 
 
 def _find_problems_of_url(url: str) -> Iterator[Finding]:
@@ -62,8 +78,12 @@ def open_source(settings: Users, _: Tools) -> SqlUserStore:
     block = settings.sql
     assert block is not None  # noqa: S101 - else there would be a problem
     logging.getLogger("asyncmy").setLevel(logging.ERROR)  # its warnings repeat values
+    url = make_url(block.url)
+    keeps_no_statements = url.query.get("prepared_statement_cache_size") == "0"
     engine = create_async_engine(
-        block.url,
+        url,
+        # Else asyncpg gives statements names, which a pool of connections such as PgBouncer mixes up.
+        connect_args={"statement_cache_size": 0} if keeps_no_statements else {},
         isolation_level="AUTOCOMMIT",  # one query each: nothing to begin, to commit or to roll back
         pool_reset_on_return=None,
         pool_size=block.pool_size,
@@ -80,7 +100,9 @@ class SqlUserStore:
 
     def __init__(self, engine: AsyncEngine, settings: SqlUsers) -> None:
         self._engine = engine
-        self._queries = {name: text(query) for name, query in build_queries(settings).items()}
+        self._queries = {
+            name: _expand_lists(text(query)) for name, query in build_queries(settings).items()
+        }
         self._sub_type = settings.sub_type
         self._claims = {f"claim_{at}": name for at, name in enumerate(settings.claims)}
         """By the names that they have in the made queries."""
@@ -90,31 +112,35 @@ class SqlUserStore:
         typed = self._to_column_type(sub)
         if typed is None:
             return None
-        users = [user_of(row) for row in await self._select("by_subject", sub=typed)]
+        users = users_of(await self._select("by_subject", sub=typed))
         return _the_only([user for user in users if user.sub == sub])
 
     async def by_username(self, username: str) -> User | None:
         """Return the user of a row in which the name stands."""
         folded = fold_username(username)
-        rows = await self._select("by_username", username=folded)
-        return _the_only([user_of(row) for row in rows if _has_text(row, folded)])
+        rows = await self._select("by_username", username=folded, usernames=spell(username))
+        return _the_only(users_of([row for row in rows if _has_text(row, folded)]))
 
     async def by_email(self, email: str) -> User | None:
         """Return the only user with this verified address."""
         if "by_email" not in self._queries:
             return None
-        address = email.casefold()
-        users = [user_of(row) for row in await self._select("by_email", email=address)]
-        found = [user for user in users if _has_verified(user, address)]
+        address = fold_username(email)
+        rows = await self._select("by_email", email=address, emails=spell(email))
+        found = [user for user in users_of(rows) if _has_verified(user, address)]
         return found[0] if len(found) == 1 else None
 
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
         """Return the first users by name whose name begins with this; none where no query finds them."""
         if "list_users" not in self._queries:
             raise NotImplementedError("users.sql has neither a table nor the query list_users")
-        escaped = fold_username(prefix).replace("!", "!!").replace("%", "!%").replace("_", "!_")
-        rows = await self._select("list_users", prefix=f"{escaped}%", limit=limit)
-        return [user_of(row) for row in rows]
+        folded = fold_username(prefix)
+        spellings = (folded, *spell(folded))
+        likes = {
+            name: f"{_escape(spellings[min(at, len(spellings) - 1)])}%"
+            for at, name in enumerate(PREFIXES)
+        }
+        return users_of(await self._select("list_users", limit=limit, **likes))
 
     @property
     def can_replace_passwords(self) -> bool:
@@ -155,48 +181,65 @@ class SqlUserStore:
         return sub
 
     async def _select(self, name: str, **values: object) -> Sequence[Mapping[str, Any]]:
-        rows = (await self._execute(name, values)).mappings().all()
-        return [
-            {self._claims.get(name, name): value for name, value in row.items()}
-            for row in map(_plain, rows)
-        ]
+        rows = (await self._execute(name, values)).rows
+        return [{self._claims.get(name, name): row[name] for name in row} for row in rows]
 
     async def _write(self, name: str, **values: object) -> int:
-        return int((await self._execute(name, values)).rowcount)
+        return (await self._execute(name, values)).count
 
-    async def _execute(self, name: str, values: Mapping[str, object]) -> Any:
-        """Return the buffered result; once more where the database had closed an idle connection."""
+    async def _execute(
+        self, name: str, values: Mapping[str, object], *, again: bool = True
+    ) -> Answer:
+        """Return what the database says; ask once more where the connection was closed, or knew an older table.
+
+        ValueRefused where it answers with an error, UsersUnavailable where it does not answer.
+        """
         query = self._queries[name]
         given = {key: values[key] for key in _parameters_of(query) if key in values}
         try:
-            try:
-                return await self._execute_once(query, given)
-            except exc.DBAPIError as error:
-                if not error.connection_invalidated:
-                    raise
-                return await self._execute_once(query, given)
+            async with self._engine.connect() as connection:
+                try:
+                    return answer_of(await connection.execute(query, given))
+                except exc.DBAPIError as error:
+                    cause = _describe(error, given)
+                    if not again or not _may_succeed_now(error):
+                        is_away = error.connection_invalidated
+                        raise (UsersUnavailable if is_away else ValueRefused)(cause) from None
         except exc.SQLAlchemyError as error:
-            raise UsersUnavailable(_describe(error, given)) from error
-
-    async def _execute_once(self, query: TextClause, values: Mapping[str, object]) -> Any:
-        async with self._engine.connect() as connection:
-            return await connection.execute(query, values)
+            raise UsersUnavailable(_describe(error, given)) from None
+        log.info("users.sql is asked once more", cause=cause)
+        return await self._execute(name, values, again=False)
 
 
-def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a row by the names of its columns."""
-    return {str(name): value for name, value in row.items()}
+def _expand_lists(query: TextClause) -> TextClause:
+    """Let the parameters that are lists take as many values as there are."""
+    lists = (name for name in LISTS if name in _parameters_of(query))
+    return query.bindparams(*(bindparam(name, expanding=True) for name in lists))
 
 
 def _parameters_of(query: TextClause) -> frozenset[str]:
     return frozenset(query.compile().params)
 
 
+def _may_succeed_now(error: exc.DBAPIError) -> bool:
+    """Return whether the connection was closed, or has prepared the query before the table was changed."""
+    return error.connection_invalidated or isinstance(
+        error, exc.NotSupportedError | exc.InternalError
+    )
+
+
 def _describe(error: exc.SQLAlchemyError, values: Mapping[str, object]) -> str:
-    """Return what the database said, for the log; only its kind where it repeats a value, which may be a password."""
-    said = str(getattr(error, "orig", None) or error)
-    is_safe = not any(str(value) in said for value in values.values())
-    return said if is_safe else type(error).__name__
+    """Return what the database said, for the log; where that may repeat a value, perhaps a password, only its kind and code."""
+    cause = getattr(error, "orig", None)
+    said = str(cause or error)
+    given = [
+        one for value in values.values() for one in (value if isinstance(value, tuple) else [value])
+    ]
+    if not _BYTES.search(said) and not any(str(value) in said for value in given):
+        return said
+    numbers = (each for each in getattr(cause, "args", ()) if isinstance(each, int))
+    code = getattr(cause, "sqlstate", None) or next(numbers, "")
+    return f"{type(error).__name__} {code}".rstrip()
 
 
 def _has_text(row: Mapping[str, object], folded: str) -> bool:
@@ -206,7 +249,12 @@ def _has_text(row: Mapping[str, object], folded: str) -> bool:
 def _has_verified(user: User, address: str) -> bool:
     email = user.claims.get("email")
     verified = user.claims.get("email_verified") is True
-    return verified and isinstance(email, str) and email.casefold() == address
+    return verified and isinstance(email, str) and fold_username(email) == address
+
+
+def _escape(prefix: str) -> str:
+    """Return a text as LIKE takes it with ESCAPE '!'."""
+    return prefix.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def _the_only(users: Sequence[User]) -> User | None:

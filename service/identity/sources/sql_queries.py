@@ -11,6 +11,12 @@ from service.config.schema.users import SqlUsers
 _PLAIN_NAME = re.compile(r'\w+(\.\w+)*|"[^"]+"|`[^`]+`')
 """A column, and no other expression: it can be written."""
 
+PREFIXES = ("prefix", *(f"prefix_{at}" for at in range(1, 8)))
+"""The parameters for the spellings of the beginning of a name; a query of the operator's has the first one."""
+
+LISTS = ("usernames", "emails")
+"""The parameters that have several spellings of one value."""
+
 
 def build_queries(settings: SqlUsers) -> Mapping[str, str]:
     """Return the query of each purpose that is possible, those of the operator before those of the table."""
@@ -38,15 +44,19 @@ def _write_selects(settings: SqlUsers) -> Mapping[str, str]:
     select = f"SELECT {', '.join(named)} FROM {settings.table} WHERE "  # noqa: S608 - the operator's own words
     queries = {
         "by_subject": f"{select}{columns.sub} = :sub",
-        "by_username": f"{select}LOWER({columns.username}) = :username",
+        "by_username": f"{select}LOWER({columns.username}) IN :usernames",
         "list_users": (
-            f"{select}LOWER({columns.username}) LIKE :prefix ESCAPE '!' "
-            f"ORDER BY {columns.username} LIMIT :limit"
+            f"{select}{_write_prefixes(columns.username)} ORDER BY {columns.username} LIMIT :limit"
         ),
     }
     if "email" in claims:
-        queries["by_email"] = f"{select}LOWER({claims['email']}) = :email"
+        queries["by_email"] = f"{select}LOWER({claims['email']}) IN :emails"
     return queries
+
+
+def _write_prefixes(column: str) -> str:
+    likes = (f"LOWER({column}) LIKE :{name} ESCAPE '!'" for name in PREFIXES)
+    return f"({' OR '.join(likes)})"
 
 
 def _write_updates(settings: SqlUsers) -> Mapping[str, str]:

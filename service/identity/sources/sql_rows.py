@@ -2,46 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import msgspec
+import structlog
 
 from service.model.user import User
 from service.protocol.claims import find_expected_type
 from service.protocol.json_input import parse_json
 
+log = structlog.stdlib.get_logger(__name__)
+
 CLAIMS = "claims"
 """The column that is a JSON object of claims."""
 
 _FACTS = ("sub", "username", "password", "enabled")
+_BPCHAR = 1042
+"""PostgreSQL's number of the type CHAR(n), of which it returns n letters; other databases drop the spaces."""
+
 _TRUE, _FALSE = {"1", "t", "true", "y", "yes"}, {"", "0", "f", "false", "n", "no"}
 
 
-def user_of(row: Mapping[str, object]) -> User:
-    """Return the user of a row; ValueError or KeyError if a column is missing or makes no sense."""
-    sub, username, password = row["sub"], row["username"], row["password"]
+Value = TypeVar("Value")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a database has answered, when its connection is free again."""
+
+    rows: Sequence[Mapping[str, Any]]
+    count: int
+    """How many rows it has found, or changed."""
+
+
+def answer_of(result: Any) -> Answer:
+    """Return the rows of SQLAlchemy's CursorResult by the names of their columns, without the padding of the type CHAR."""
+    if not result.returns_rows:
+        return Answer((), result.rowcount)
+    padded = {column[0] for column in result.cursor.description or () if column[1] == _BPCHAR}
+    rows = [
+        {str(name): _unpad(value) if name in padded else value for name, value in row.items()}
+        for row in result.mappings()
+    ]
+    return Answer(rows, len(rows))
+
+
+def _unpad(value: object) -> object:
+    return value.rstrip(" ") if isinstance(value, str) else value
+
+
+def users_of(rows: Iterable[Mapping[str, object]]) -> list[User]:
+    """Return the users of the rows; one that has no sub or name is left out. KeyError if a column is missing."""
+    return [user for row in rows if (user := _user_of(row)) is not None]
+
+
+def _user_of(row: Mapping[str, object]) -> User | None:
+    """Return the user, who is disabled where a column makes no sense; None where the row names nobody."""
+    sub, username = row["sub"], row["username"]
     if sub is None or username is None:
-        raise ValueError("users.sql: sub or username of a user is NULL")
-    return User(
-        sub=str(sub),
-        username=str(username),
-        password=None if password is None else _text(password),
-        enabled=_truth(row["enabled"]),
-        claims=dict(_claims(row)),
-    )
+        log.warning("a row of users.sql is left out: its sub or username is NULL", sub=sub)
+        return None
+    try:
+        return User(
+            sub=str(sub),
+            username=str(username),
+            password=_read(row, "password", _hash),
+            enabled=_read(row, "enabled", _truth),
+            claims=_claims(row),
+        )
+    except _Unreadable as column:
+        log.warning(
+            "a user of users.sql is disabled: a column of the row cannot be read",
+            sub=str(sub),
+            column=str(column),
+        )
+        return User(sub=str(sub), username=str(username), enabled=False)
 
 
-def _claims(row: Mapping[str, object]) -> Mapping[str, Any]:
+class _Unreadable(Exception):
+    """A column has a value that makes no sense; the message is its name, because the value may be a secret."""
+
+
+def _read(row: Mapping[str, object], name: str, read: Callable[[object], Value]) -> Value:
+    try:
+        return read(row[name])
+    except (ValueError, TypeError):
+        raise _Unreadable(name) from None
+
+
+def _hash(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _claims(row: Mapping[str, object]) -> dict[str, Any]:
     """Return every further column that is not NULL, and the members of the JSON object."""
     claims: dict[str, object] = {}
     for name, value in row.items():
         if name == CLAIMS and value is not None:
-            members = value if isinstance(value, dict) else parse_json(_text(value))
-            claims |= cast("dict[str, object]", members)
+            claims |= _read(row, name, _members)
         elif name not in _FACTS and value is not None:
-            claims[name] = _claim(name, value)
+            claims[name] = _read(row, name, partial(_claim, name))
     return claims
+
+
+def _members(value: object) -> Mapping[str, object]:
+    """Return the members of a JSON object; ValueError or TypeError if it is none."""
+    members = cast("object", value if isinstance(value, dict) else parse_json(_text(value)))
+    if not isinstance(members, dict):
+        raise TypeError("is no JSON object")
+    return cast("Mapping[str, object]", members)
 
 
 def _claim(name: str, value: object) -> object:
@@ -72,7 +144,7 @@ def _truth(value: object) -> bool:
         return bool(value)
     word = value.strip().lower()
     if word not in _TRUE | _FALSE:
-        raise ValueError("users.sql: a column is neither true nor false")
+        raise ValueError("a column is neither true nor false")
     return word in _TRUE
 
 

@@ -21,7 +21,7 @@ import msgspec
 
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap.lines import Addresses, Line, open_line
-from service.model.user import UsersUnavailable
+from service.model.user import UsersUnavailable, ValueRefused
 from service.tls import make_context
 
 _ldap: Any = import_module("ldap")
@@ -49,6 +49,16 @@ _REFUSALS = (
     _ldap.INVALID_DN_SYNTAX,
 )
 """The answers to a bind that are about the user, not about the directory (RFC 4511 Appendix A)."""
+
+_ABSENCES = (
+    _ldap.SERVER_DOWN,
+    _ldap.CONNECT_ERROR,
+    _ldap.TIMEOUT,
+    _ldap.TIMELIMIT_EXCEEDED,
+    _ldap.BUSY,
+    _ldap.UNAVAILABLE,
+)
+"""The errors that say that the directory is away; all others are answers."""
 
 Answer = TypeVar("Answer")
 
@@ -125,8 +135,10 @@ class Connections:
                     with suppress(_ldap.SERVER_DOWN):
                         return await self._use(connection, purpose, question)
             return await self._use(await self._connect(purpose), purpose, question)
-        except _ldap.LDAPError as error:
+        except _ABSENCES as error:
             raise UsersUnavailable(_describe(error)) from None
+        except _ldap.LDAPError as error:
+            raise ValueRefused(_describe(error)) from None
         except OSError as error:
             raise UsersUnavailable(f"{type(error).__name__}: {error}") from None
 

@@ -1,0 +1,158 @@
+"""Asks another system within limits: a time-out, a few questions at once, and a circuit around those that get no answer."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Protocol, TypeVar
+
+import structlog
+
+from service.identity.sources.circuit import TOLERATED, Circuit
+from service.model.events import Emit
+from service.model.timings import OthersAnswered
+from service.model.user import UnusableAnswer, UsersUnavailable, ValueRefused
+from service.protocol.errors import TemporarilyUnavailable
+
+log = structlog.stdlib.get_logger(__name__)
+
+PURPOSE = "users"
+"""The label of these questions in the metrics of outgoing requests."""
+
+_AWAY = "the user directory cannot be reached"
+_UNUSABLE = "the user directory gave no usable answer"
+
+Answer = TypeVar("Answer")
+
+
+class Ask(Protocol):
+    async def __call__(self, question: Callable[[], Awaitable[Answer]]) -> Answer: ...
+
+
+class _Refused(UsersUnavailable):
+    """The system does not take the value of the question, or no value of such a question."""
+
+
+class Questions:
+    """Questions to one system."""
+
+    def __init__(self, *, timeout: float, at_once: int, timed: Emit) -> None:
+        self.circuit = Circuit()
+        self.failures = 0
+        """Questions that got no usable answer since the start."""
+        self.waiting = 0
+        """Questions that have no answer yet."""
+        self._timeout, self._timed = timeout, timed
+        self._turns = asyncio.Semaphore(at_once)
+        self._asking: set[asyncio.Task[object]] = set()
+
+    def cancel(self) -> None:
+        """End the questions without an answer."""
+        for asking in self._asking:
+            asking.cancel()
+
+    async def ask_for_value(
+        self,
+        question: Callable[[], Awaitable[Answer]],
+        plain: Callable[[], Awaitable[object]],
+        *,
+        otherwise: Answer,
+    ) -> tuple[Answer, bool]:
+        """Return the answer, and whether the system takes the value that somebody has typed.
+
+        It does not if it answers a plain value, and refuses this one twice: a person's fault, and not the system's.
+        """
+        try:
+            return await self.ask(question), True
+        except _Refused:
+            await self.ask(plain)
+        try:
+            return await self.ask(question), True
+        except _Refused:
+            return otherwise, False
+
+    async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Return the answer, or raise UsersUnavailable. Only a system that does not answer moves the circuit."""
+        if not self.circuit.admits():
+            raise UsersUnavailable(_AWAY)
+        self.waiting += 1
+        began = monotonic()
+        try:
+            answer = await self._wait_for(question)
+        except UnusableAnswer as error:
+            raise self._note_refusal(error, UsersUnavailable) from error
+        except (OSError, UsersUnavailable) as error:  # asyncio's TimeoutError is an OSError
+            self._note_failure(error)
+            raise UsersUnavailable(_AWAY) from error
+        except (NotImplementedError, TemporarilyUnavailable):
+            raise
+        except ValueError as error:
+            raise self._note_refusal(error, _Refused) from error
+        except Exception as error:
+            self.failures += 1
+            log.exception("users.source has failed")
+            raise UsersUnavailable(_UNUSABLE) from error
+        finally:
+            self.waiting -= 1
+            self._timed(OthersAnswered(PURPOSE, monotonic() - began))
+        self._note_answer()
+        return answer
+
+    def _note_answer(self) -> None:
+        if self.circuit.note_answer():
+            log.warning("users.source answers again")
+
+    async def _wait_for(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Wait for the answer as long as it may take, also where a driver ignores that it is cancelled."""
+        in_turn = asyncio.Event()
+        asking = asyncio.ensure_future(self._ask_in_turn(question, in_turn))
+        self._asking.add(asking)
+        asking.add_done_callback(self._finish)
+        try:
+            await asyncio.wait((asking,), timeout=self._timeout)
+        finally:
+            if not asking.done():
+                asking.cancel()
+        if asking.done():
+            return asking.result()
+        if not in_turn.is_set():
+            raise TemporarilyUnavailable("too many questions wait for the user directory")
+        raise TimeoutError("no answer in time")
+
+    async def _ask_in_turn(
+        self, question: Callable[[], Awaitable[Answer]], in_turn: asyncio.Event
+    ) -> Answer:
+        async with self._turns:
+            in_turn.set()
+            return await question()
+
+    def _finish(self, asking: asyncio.Task[object]) -> None:
+        self._asking.discard(asking)
+        if not asking.cancelled():
+            asking.exception()  # marked as seen: the caller may have given up
+
+    def _note_refusal(self, error: Exception, kind: type[UsersUnavailable]) -> UsersUnavailable:
+        """Count an answer that is none, which shows that the system is there; return the error for the caller."""
+        self._note_answer()
+        self.failures += 1
+        log.warning("users.source gave no usable answer", cause=_describe(error))
+        return kind(_UNUSABLE)
+
+    def _note_failure(self, error: Exception) -> None:
+        self.failures += 1
+        failed, reason = self.circuit.note_failure(), error.__cause__ or error
+        cause = str(reason) or type(reason).__name__
+        if failed == 1:
+            log.warning("users.source has not answered", cause=cause)
+        elif failed == TOLERATED:
+            log.warning("users.source does not answer", cause=cause)
+
+
+def _describe(error: Exception) -> str:
+    """Return what was wrong, for the log; of an error that may repeat the value only its kind and its place."""
+    if isinstance(error, ValueRefused | UnusableAnswer):
+        return str(error)
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {at.filename}:{at.lineno}"
