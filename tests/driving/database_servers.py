@@ -132,6 +132,42 @@ class PostgresServer(DatabaseServer):
         return [program("postgres"), "-D", "database", "-k", str(self.folder), "-h", "", *fast]
 
 
+@dataclass
+class PgBouncer(DatabaseServer):
+    """A pool of two connections to a PostgreSQL, in transaction mode."""
+
+    behind: PostgresServer = field(kw_only=True)
+
+    @property
+    def url(self) -> str:
+        return f"postgresql+asyncpg://tester@/postgres?host={self.folder}&port=6432"
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / ".s.PGSQL.6432"
+
+    def stop(self) -> None:
+        """End it at once; since 1.23 it would wait for its clients."""
+        self.kill()
+
+    def _prepare(self) -> None:
+        settings = f"""
+            [databases]
+            * = host={self.behind.folder} user=tester
+            [pgbouncer]
+            unix_socket_dir = {self.folder}
+            listen_port = 6432
+            auth_type = any
+            pool_mode = transaction
+            default_pool_size = 2
+        """
+        lines = [line.strip() for line in settings.splitlines()]
+        (self.folder / "pgbouncer.ini").write_text("\n".join(lines))
+
+    def _command(self) -> list[str]:
+        return [program("pgbouncer"), "pgbouncer.ini"]
+
+
 class MariaServer(DatabaseServer):
     """MariaDB, as MySQL speaks."""
 
