@@ -32,17 +32,18 @@ def new_secret(output: str) -> None:
 
 
 @click.command("new-key")
-def new_key() -> None:
+@click.option("--raw", is_flag=True, help="Print the key alone, for a file or a variable.")
+def new_key(raw: bool) -> None:
     """Print a new signing.encryption_key.
 
     The service encrypts its signing keys in the store with it.
 
     \b
     Example:
-      token-service new-key
+      token-service new-key --raw > encryption-key
     """
     key = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
-    click.echo(f'encryption_key: "{key}"')
+    click.echo(key if raw else f'encryption_key: "{key}"')
 
 
 @click.command("hash-secret")

@@ -1,4 +1,4 @@
-"""`new`: asks five questions, and prints an entry for config.yaml with all that is needed to use it."""
+"""`new client`: asks five questions, and prints an entry for config.yaml with all that is needed to use it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from service.cli import draft as drafts
 from service.cli.credentials import make_secret
 from service.cli.draft import FRAMEWORKS, KINDS, SIGNS_IN, Draft, has_snippet
+from service.cli.new_user import new_user
 from service.cli.settings import file_option, load_settings
 from service.config.configuration import Configuration
 from service.config.judge import judge
@@ -29,6 +30,9 @@ def new() -> None:
     Example:
       token-service new client
     """
+
+
+new.add_command(new_user)
 
 
 @new.command("client")

@@ -29,7 +29,7 @@ async def opened_users(shared: Shared) -> AsyncGenerator[Directory]:
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """The one person that --subject or --username names."""
+    """The one person that a name, --subject or --username stands for."""
 
     subject: str | None
     username: str | None
@@ -51,16 +51,17 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pass_person(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --subject and --username to a command, of which exactly one has to be given."""
+    """Let a command name a person: by the user name, --username or --subject, of which exactly one has to be given."""
 
+    @click.argument("name", required=False)
     @click.option("--subject", help="The user's subject identifier (sub).")
     @click.option("--username", help="The name that the user signs in with.")
     @pass_settings
     @wraps(command)
-    def run(subject: str | None, username: str | None, **others: Any) -> None:
-        if (subject is None) is (username is None):
-            raise click.UsageError("name the user by --subject or by --username")
-        command(person=Person(subject=subject, username=username), **others)
+    def run(name: str | None, subject: str | None, username: str | None, **others: Any) -> None:
+        if sum(given is not None for given in (name, subject, username)) != 1:
+            raise click.UsageError("name the user, or give --subject")
+        command(person=Person(subject=subject, username=username or name), **others)
 
     return run
 

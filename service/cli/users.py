@@ -35,7 +35,7 @@ def users() -> None:
 
     \b
     Example:
-      token-service users show --username alice
+      token-service users show alice
     """
 
 
@@ -82,7 +82,7 @@ def show(settings: Configuration, person: Person, output: str) -> None:
 
     \b
     Example:
-      token-service users show --username alice --format json
+      token-service users show alice --format json
     """
 
     async def describe_user(shared: Shared, directory: Directory) -> dict[str, object]:
@@ -114,7 +114,7 @@ def disable(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      token-service users disable --username mallory
+      token-service users disable mallory
     """
     click.echo(f"disabled: {_set_enabled(settings, person, enabled=False)}")
 
@@ -126,7 +126,7 @@ def enable(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      token-service users enable --username alice
+      token-service users enable alice
     """
     click.echo(f"enabled: {_set_enabled(settings, person, enabled=True)}")
 
@@ -140,7 +140,7 @@ def reset_factors(settings: Configuration, person: Person) -> None:
 
     \b
     Example:
-      token-service users reset-factors --username alice
+      token-service users reset-factors alice
     """
 
     async def reset(shared: Shared, directory: Directory) -> str:

@@ -45,6 +45,7 @@ async def test_a_user_is_shown_with_factors_and_sessions_and_without_a_secret(
     assert (shown["second_factors"], shown["sessions"], shown["grants"]) == (["otp"], 1, 1)
     assert "$argon2" not in result.stdout
     assert "enabled" in (await command("users", "show", "--subject", ALICE)).stdout
+    assert ALICE in (await command("users", "show", "alice")).stdout
 
 
 async def test_lost_factors_are_removed(command: Command, service: RunningService) -> None:
@@ -116,12 +117,13 @@ async def test_a_subject_that_only_the_store_knows_is_a_persons(
     ("arguments", "exit_code", "said"),
     [
         (["show", "--username", "mallory"], 1, "no user of users.source has this name"),
-        (["show"], 2, "name the user by --subject or by --username"),
-        (["show", "--subject", "1", "--username", "alice"], 2, "name the user by"),
+        (["show"], 2, "name the user, or give --subject"),
+        (["show", "--subject", "1", "--username", "alice"], 2, "name the user"),
+        (["show", "alice", "--username", "alice"], 2, "name the user"),
         (["disable", "--username", "alice"], 1, "users.list[].enabled"),
         (["list", "--limit", "0"], 2, "0 is not in the range x>=1"),
     ],
-    ids=["unknown", "nobody", "two", "the file", "a list of none"],
+    ids=["unknown", "nobody", "two", "two names", "the file", "a list of none"],
 )
 async def test_what_cannot_be_done_says_why(
     command: Command, arguments: list[str], exit_code: int, said: str
