@@ -6,7 +6,7 @@ import re
 import secrets
 import shlex
 from textwrap import indent
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import jinja2
 import msgspec
@@ -38,6 +38,15 @@ REDIRECT_URIS = {
     "loopback": "http://127.0.0.1/callback",
 }
 """The redirect URI that each framework uses by default."""
+_LOGIN_PATHS = {
+    "fastapi": "/login",
+    "spring": "/oauth2/authorization/auth",
+    "express": "/login",
+    "go": "/login",
+    "nginx": "/oauth2/start",
+    "browser": "/",
+}
+"""Where a sign-in begins in the code for each framework."""
 _SNIPPETS = jinja2.Environment(
     loader=jinja2.PackageLoader("service.cli", "snippets"),
     autoescape=jinja2.select_autoescape(),
@@ -61,6 +70,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """One of KINDS."""
     name: str
+    framework: str
+    """That of the code, or `none`."""
     scopes: tuple[str, ...]
     redirect_uri: str
     """Empty if no user signs in."""
@@ -80,6 +91,24 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         """The list of config.yaml that the entry belongs to."""
         return "api_resources" if self.kind == "api" else "clients"
 
+    @property
+    def home(self) -> str | None:
+        """The page of the application that a browser comes to after a logout; None where it has none."""
+        parts = urlsplit(self.redirect_uri)
+        is_site = self.kind in {"web", "spa"} and parts.scheme in {"http", "https"}
+        return f"{parts.scheme}://{parts.netloc}{self._home_path}" if is_site else None
+
+    @property
+    def _home_path(self) -> str:
+        is_callback = urlsplit(self.redirect_uri).path in {"", "/"}
+        return "/home" if is_callback and self.kind == "web" else "/"
+
+    @property
+    def _login(self) -> str | None:
+        """The page of the application at which a sign-in begins."""
+        path = _LOGIN_PATHS.get(self.framework)
+        return None if self.home is None or path is None else urljoin(self.home, path)
+
     def entry(self) -> dict[str, object]:
         """Return the entry of config.yaml."""
         hashed = [{"sha256": hash_of(self.secret)}]
@@ -92,6 +121,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         entry: dict[str, object] = {
             "client_id": self.identifier,
             "client_name": self.name,
+            "client_uri": self.home,
+            "initiate_login_uri": self._login,
             "application_type": "native" if self.kind == "native" else None,
             "client_secrets": hashed if has_secret else None,
             "require_client_secret": None if has_secret else False,
@@ -99,6 +130,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
             "allow_offline_access": True if is_offline else None,
             "allowed_scopes": [scope for scope in self.scopes if scope != OFFLINE_ACCESS],
             "redirect_uris": [self.redirect_uri] if self.redirect_uri else None,
+            "post_logout_redirect_uris": [self.home] if self.home else None,
             "id_token_signed_response_alg": self.algorithm if self.kind in SIGNS_IN else None,
         }
         return {name: value for name, value in entry.items() if value is not None}
@@ -154,10 +186,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
             words += ["--data-urlencode", shlex.quote(f"{name}={value}")]
         return f"curl -s {' '.join(words)} {self.issuer}/connect/{endpoint}; echo"
 
-    def snippet(self, framework: str, *, algorithm: str) -> str:
-        """Return the code for a framework, complete but for the secret."""
-        return _SNIPPETS.get_template(f"{self.kind}-{framework}.txt").render(
+    def snippet(self, *, algorithm: str) -> str:
+        """Return the code for the framework, complete but for the secret."""
+        asked = {"client_id": self.identifier, "post_logout_redirect_uri": self.home or ""}
+        return _SNIPPETS.get_template(f"{self.kind}-{self.framework}.txt").render(
             asdict(self) | {"algorithm": algorithm},
             client_id=self.identifier,
             redirect=urlsplit(self.redirect_uri),
+            home=self.home,
+            home_path=self._home_path,
+            sign_out=f"{self.issuer}/connect/endsession?{urlencode(asked)}",
         )

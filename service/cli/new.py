@@ -73,21 +73,22 @@ def client(  # noqa: PLR0917 - click calls it by name
     if kind in SIGNS_IN and not redirect_uri:
         usual = drafts.REDIRECT_URIS.get(framework)
         redirect_uri = _ask("--redirect-uri", "What is its redirect URI?", usual)
+    if kind == "native" and redirect_uri and not redirect_uri.startswith("http:"):
+        framework = "none"  # the code is for a loopback address
     scopes = scopes or _ask("--scopes", *_scope_question(kind, name, settings))
     algorithm = _algorithm(framework, settings)
     draft = Draft(
         kind=kind,
         name=name,
+        framework=framework,
         scopes=tuple(dict.fromkeys(scopes.replace(",", " ").split())),
         redirect_uri=redirect_uri if redirect_uri and kind in SIGNS_IN else "",
         issuer=settings.issuer.rstrip("/"),
         secret=make_secret(),
         algorithm=None if algorithm == settings.signing.algorithms[0] else algorithm,
     )
-    _require_sound(draft, framework, settings)
-    if kind == "native" and not draft.redirect_uri.startswith("http:"):
-        framework = "none"  # the code is for a loopback address
-    _print(draft, framework, algorithm=algorithm)
+    _require_sound(draft, settings)
+    _print(draft, algorithm=algorithm)
 
 
 def _algorithm(framework: str, settings: Configuration) -> str:
@@ -133,14 +134,14 @@ def _ask(
         raise click.UsageError(f"{option} is missing") from None
 
 
-def _require_sound(draft: Draft, framework: str, settings: Configuration) -> None:
+def _require_sound(draft: Draft, settings: Configuration) -> None:
     """Refuse what `check` would refuse of the entry together with the configuration file."""
     if not draft.identifier or not draft.scopes:
         raise click.UsageError("the name needs a letter or a digit, and there has to be a scope")
     if draft.kind == "machine" and not {*draft.scopes} <= settings.registry.api_scopes.keys():
         known = ", ".join(sorted(settings.registry.api_scopes)) or "none yet"
         raise click.ClickException(f"scopes: a program gets tokens for APIs only (known: {known})")
-    behind_nginx = draft.kind == "web" and framework == "nginx"
+    behind_nginx = draft.kind == "web" and draft.framework == "nginx"
     if behind_nginx and not draft.redirect_uri.endswith(_BEHIND_NGINX):
         raise click.ClickException(f"redirect_uris: behind nginx it ends in {_BEHIND_NGINX}")
     for finding in _findings(draft, settings):
@@ -173,11 +174,11 @@ def _findings(draft: Draft, settings: Configuration) -> list[Finding]:
     return [finding for finding in findings if finding.location[:2] == at]
 
 
-def _print(draft: Draft, framework: str, *, algorithm: str) -> None:
+def _print(draft: Draft, *, algorithm: str) -> None:
     paste = f"# For config.yaml. Where it has {draft.section}: already, paste the lines below that."
     click.echo(f"{paste}\n", err=True)
     click.echo(draft.yaml())
     click.echo("# Check the file and reload the service (SIGHUP). Then, in a shell:", err=True)
     click.echo(draft.requests(), err=True)
-    if has_snippet(draft.kind, framework):
-        click.echo(f"\n{draft.snippet(framework, algorithm=algorithm)}", err=True, nl=False)
+    if has_snippet(draft.kind, draft.framework):
+        click.echo(f"\n{draft.snippet(algorithm=algorithm)}", err=True, nl=False)

@@ -94,6 +94,53 @@ def test_the_secret_is_shown_once_and_not_in_the_yaml(kind: str) -> None:
     assert b64encode(hashlib.sha256(secret.encode()).digest()).decode() in made.stdout
 
 
+@pytest.mark.parametrize(
+    ("framework", "login"),
+    [
+        ("fastapi", "/login"),
+        ("spring", "/oauth2/authorization/auth"),
+        ("nginx", "/oauth2/start"),
+        ("none", None),
+    ],
+)
+def test_a_web_application_has_a_name_and_can_sign_out(framework: str, login: str | None) -> None:
+    made = new_client("--kind", "web", "--framework", framework, *SHOP, *REDIRECT)
+    (client,) = yaml.safe_load(made.stdout)["clients"]
+    site = "https://shop.example.com"
+    assert client["client_uri"] == f"{site}/"
+    assert client["post_logout_redirect_uris"] == [f"{site}/"]
+    assert client.get("initiate_login_uri") == (login and site + login)
+
+
+@pytest.mark.parametrize(
+    ("kind", "framework", "asks", "signs_out"),
+    [
+        ("web", "fastapi", "oauth.auth.userinfo(", "oauth.auth.logout_redirect("),
+        ("web", "express", "fetchUserInfo()", "idpLogout: true"),
+        ("web", "go", "provider.UserInfo(", "end_session_endpoint"),
+        ("web", "spring", "oauth2Login(", "OidcClientInitiatedLogoutSuccessHandler"),
+        ("web", "nginx", "oauth2-proxy", "endsession"),
+        ("spa", None, "loadUserInfo: true", "signoutRedirect()"),
+        ("native", None, "provider.UserInfo(", "end_session_endpoint"),
+    ],
+)
+def test_the_code_asks_for_the_name_and_signs_out(
+    kind: str, framework: str | None, asks: str, signs_out: str
+) -> None:
+    chosen = ["--framework", framework] if framework else []
+    loopback = ["--redirect-uri", "http://127.0.0.1/callback"]
+    made = new_client("--kind", kind, *chosen, *SHOP, *(loopback if kind == "native" else REDIRECT))
+    assert asks in made.stderr
+    assert signs_out in made.stderr
+
+
+def test_the_page_after_a_sign_out_is_not_the_one_that_takes_codes() -> None:
+    at = ["--redirect-uri", "https://shop.example.com/"]
+    made = new_client("--kind", "web", "--framework", "fastapi", *SHOP, *at)
+    (client,) = yaml.safe_load(made.stdout)["clients"]
+    assert client["post_logout_redirect_uris"] == ["https://shop.example.com/home"]
+
+
 @pytest.mark.parametrize("kind", ["spa", "native"])
 def test_a_public_client_has_no_secret(kind: str) -> None:
     made = new_client("--kind", kind, *SHOP, *REDIRECT)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import click
 
 from tests.guides import kubernetes, programs, protect_api, sign_in
-from tests.guides.site import GUIDES, REPOSITORY, Site
+from tests.guides.site import GENERATED, GUIDES, REPOSITORY, Site
 from tests.interop.steps import Steps
 
 PYTHON = (sys.executable, "-m", "uvicorn", "--host", "localhost")
@@ -68,6 +69,17 @@ ALL = {
     "sign_in/openid_client": Guide(
         check=sign_in.check, install=NPM, start=("node", "app.mjs"), listens=APPLICATION
     ),
+    "sign_in/authjs": Guide(
+        check=sign_in.check,
+        install=NPM,
+        start=("env", "AUTH_SECRET=only-for-this-run", "node", "app.mjs"),
+        listens=APPLICATION,
+    ),
+    GENERATED: Guide(
+        check=partial(sign_in.check, start="/login", subject=""),
+        start=("sh", "start", *PYTHON, "--port", APPLICATION, "app:app"),
+        listens=APPLICATION,
+    ),
     "sign_in/oauth2_proxy": Guide(check=programs.check_oauth2_proxy),
     "sign_in/spring": Guide(
         check=sign_in.check,
@@ -104,7 +116,8 @@ async def run(name: str, site: Site, installing: Awaitable[Path], steps: Steps) 
 
 def install(name: str, site: Site) -> Path:
     """Install what a guide needs, from Debian and from its own package manager; return its folder."""
-    guide, folder = ALL[name], site.copy(name)
+    guide = ALL[name]
+    folder = site.folder / name if name == GENERATED else site.copy(name)
     if guide.packages and not NGINX_MODULE.exists():
         subprocess.run([REPOSITORY / "scripts/apt-install", *guide.packages], check=True)
     if guide.install:
@@ -131,7 +144,7 @@ async def run_all(names: tuple[str, ...]) -> Steps:
 @click.argument("names", nargs=-1, type=click.Choice(sorted(ALL)))
 def guides(names: tuple[str, ...]) -> None:
     """Run these guides, or all."""
-    assert folders() == set(ALL), folders() ^ set(ALL)
+    assert folders() | {GENERATED} == set(ALL), folders() ^ set(ALL)
     click.echo()
     asyncio.run(run_all(names or tuple(ALL))).finish()
 

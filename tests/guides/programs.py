@@ -8,15 +8,18 @@ from __future__ import annotations
 import ssl
 import tomllib
 from configparser import ConfigParser
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 import yaml
 from authlib.common.security import generate_token
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc import jwt
 from joserfc.jwk import KeySet
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
 from tests.driving.chromium import headless_chromium
@@ -79,6 +82,18 @@ async def _answer_to(url: str, redirect_uri: str) -> str:
         return (await request.value).url
 
 
+async def check_sign_out(url: str, back: str) -> None:
+    """Sign out as the settings say, by clicks where the service asks for them, and come back to the program."""
+    async with headless_chromium() as browser:
+        page = await (await browser.new_context(locale="en")).new_page()
+        page.set_default_timeout(PATIENCE)
+        async with page.expect_request(lambda request: request.url.rstrip("/") == back.rstrip("/")):
+            with suppress(PlaywrightError):  # nothing listens there
+                await page.goto(url)
+            if await page.locator("form button").count():
+                await page.locator("form button").first.click()
+
+
 async def check_grafana(site: Site, steps: Steps) -> None:
     """As `[auth.generic_oauth]` of Grafana's documentation says."""
     file = ConfigParser(interpolation=None)
@@ -100,6 +115,9 @@ async def check_grafana(site: Site, steps: Steps) -> None:
         assert userinfo[told["name_attribute_path"]] == "Alice Smith"
     with steps.step("use_refresh_token gets a refresh token"):
         assert tokens["refresh_token"]
+    with steps.step("signout_redirect_url leads back to the login page"):
+        url = f"{told['signout_redirect_url']}&id_token_hint={tokens['id_token']}"
+        await check_sign_out(url, file["server"]["root_url"] + "login")
 
 
 async def check_oauth2_proxy(site: Site, steps: Steps) -> None:
@@ -118,6 +136,12 @@ async def check_oauth2_proxy(site: Site, steps: Steps) -> None:
         claims = id_token_claims(site, tokens, audience=told["client_id"])
         assert (claims["sub"], userinfo["email"]) == ("818727", "alice@example.com")
         assert userinfo["email_verified"] is True
+    with steps.step("the link to sign out leads back to the application"):
+        link = (
+            site.text("sign_in/oauth2_proxy/oauth2-proxy.cfg").split("sign_out?rd=")[1].split()[0]
+        )
+        assert urlsplit(unquote(link)).netloc in told["whitelist_domains"]
+        await check_sign_out(unquote(link), site.url("3000"))
 
 
 async def check_argo_cd(site: Site, steps: Steps) -> None:
@@ -142,6 +166,11 @@ async def check_argo_cd(site: Site, steps: Steps) -> None:
             tokens, _ = await signed_in(settings)
             claims = id_token_claims(site, tokens, audience=client_id)
             assert (claims["sub"], claims["email"]) == ("818727", "alice@example.com")
+        if secret is not None:
+            with steps.step(f"{name}: logoutURL leads back to it"):
+                url = told["logoutURL"].replace("{{token}}", tokens["id_token"])
+                url = url.replace("{{logoutRedirectURL}}", quote(argo_cd["url"], safe=""))
+                await check_sign_out(url, argo_cd["url"])
 
 
 def endpoints(site: Site, issuer: str) -> dict[str, Any]:

@@ -20,11 +20,14 @@ import yaml
 
 from tests.driving.ports import lasting_ports
 from tests.driving.program import eventually
+from tests.guides.generated import generate
 
 REPOSITORY = Path(__file__).parents[2]
 GUIDES = REPOSITORY / "examples/guides"
 WRITTEN_PORTS = ("8080", "3000", "3001", "3002")
 """The ports in the files of guides: the service's, an application's, an API's, and another one's behind it."""
+GENERATED = "new_client/fastapi"
+"""The one application that is not among the guides: `new client` prints it."""
 LOCKED = {"package-lock.json", "go.sum"}
 """Files in which a number is no port."""
 
@@ -54,8 +57,8 @@ class Site:
         return f"http://localhost:{self.ports[port]}"
 
     def rewritten(self, text: str) -> str:
-        """The text of a file with the ports of this run."""
-        return re.sub(r"\b(8080|300[012])\b", lambda port: self.ports[port[1]], text)
+        """The text of a file with the ports of this run, also where it is percent-encoded."""
+        return re.sub(r"(?:\b|(?<=3A))(8080|300[012])\b", lambda port: self.ports[port[1]], text)
 
     def text(self, name: str) -> str:
         """A file of the guides, with the ports of this run."""
@@ -82,6 +85,11 @@ class Site:
             pem = str(self.certificate)
             whole["server"] = {"tls": {"certificate": pem, "private_key": pem}}
         config = self.folder / "config.yaml"
+        config.write_text(yaml.safe_dump(whole))
+        made = generate(
+            config, self.folder / GENERATED, redirect_uri=f"{self.url('3000')}/callback"
+        )
+        whole["clients"] += made["clients"]
         config.write_text(yaml.safe_dump(whole))
         command = [sys.executable, "-m", "service", "serve", "--config", str(config)]
         with self.running([*command, "--port", self.ports["8080"]], REPOSITORY, "8080"):

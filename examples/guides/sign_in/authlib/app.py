@@ -1,4 +1,4 @@
-"""A web application in FastAPI that signs people in with Authlib (OIDC Core §3.1, RFC 7636).
+"""A web application in FastAPI that signs people in and out with Authlib (OIDC Core §3.1, RFC 7636).
 
 pip install fastapi uvicorn authlib httpx2 itsdangerous
 uvicorn --host localhost --port 3000 app:app
@@ -35,7 +35,7 @@ async def show_person(request: Request) -> dict[str, str] | Response:
     person = request.session.get("person")
     if person is None:
         return await oauth.token_service.authorize_redirect(request, request.url_for("callback"))
-    return {"subject": person["sub"], "name": person["name"]}
+    return {"subject": person["sub"], "name": person["name"], "sign_out": "/logout"}
 
 
 @app.get("/callback", name="callback")
@@ -43,4 +43,13 @@ async def callback(request: Request) -> Response:
     """Redeem the code; Authlib checks state, nonce and the ID token."""
     tokens = await oauth.token_service.authorize_access_token(request)
     request.session["person"] = await oauth.token_service.userinfo(token=tokens)
+    request.session["id_token"] = tokens["id_token"]
     return RedirectResponse("/")
+
+
+@app.get("/logout")
+async def sign_out(request: Request) -> Response:
+    """Sign out here and at the service (RP-Initiated Logout 1.0 §2), and come back."""
+    id_token = request.session.get("id_token")
+    request.session.clear()
+    return await oauth.token_service.logout_redirect(request, "http://localhost:3000/", id_token)

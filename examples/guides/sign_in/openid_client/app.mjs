@@ -1,4 +1,4 @@
-// A web application in Express that signs people in with openid-client (OIDC Core §3.1, RFC 7636).
+// A web application in Express that signs people in and out with openid-client (OIDC Core §3.1, RFC 7636).
 //
 // npm install
 // npm start
@@ -44,9 +44,18 @@ app.get("/callback", async (request, response) => {
   const { sub } = tokens.claims();
   const { name } = await client.fetchUserInfo(service, tokens.access_token, sub);
   request.session.regenerate(() => { // a new session id for who has signed in
-    request.session.person = { subject: sub, name };
+    request.session.person = { subject: sub, name, signOut: "/logout" };
+    request.session.idToken = tokens.id_token;
     response.redirect("/");
   });
+});
+
+app.get("/logout", (request, response) => { // here, and at the service (RP-Initiated Logout 1.0 §2)
+  const { idToken } = request.session;
+  request.session.destroy(() => response.redirect(client.buildEndSessionUrl(service, {
+    post_logout_redirect_uri: `${APPLICATION}/`,
+    ...(idToken && { id_token_hint: idToken }),
+  }).href));
 });
 
 app.listen(3000, "localhost");
