@@ -15,7 +15,7 @@ from service.cli.settings import (
     shown_as_refused,
 )
 from service.cli.table import format_option, print_json
-from service.cli.ways.changes import gained_ways
+from service.cli.ways.changes import find_reach, gained_edges
 from service.cli.ways.drawing import FORMATS, Edge, edge_members
 from service.cli.ways.expected import find_failures, read_rows
 from service.cli.ways.finding import find_api, find_entry, find_ways
@@ -151,9 +151,9 @@ def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, outp
     (before, old_source), (after, new_source) = load_with_source(old), load_with_source(new)
     changes = [*registry_changes(before.registry, after.registry)]
     need_restart = [*settings_changes(before, after)]
-    could, can = find_ways(before.registry), find_ways(after.registry)
-    gained = [*gained_ways(could, can, Places(new_source))]
-    lost = [*gained_ways(can, could, Places(old_source))]
+    could = [*find_reach(before, Places(old_source))]
+    can = [*find_reach(after, Places(new_source))]
+    gained, lost = [*gained_edges(could, can)], [*gained_edges(can, could)]
     if output == "json":
         reach = {"new_reach": gained, "lost_reach": lost}
         shown = {name: [edge_members(edge) for edge in edges] for name, edges in reach.items()}

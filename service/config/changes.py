@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, cast
 
 from service.config.configuration import Configuration
@@ -82,7 +82,25 @@ def _difference(field: str, before: object, after: object) -> str:
         return "changed"
     if isinstance(before, tuple | frozenset) and isinstance(after, tuple | frozenset):
         old, new = cast("frozenset[str]", before), cast("frozenset[str]", after)
-        removed = [f"- {item}" for item in old if item not in new]
-        added = [f"+ {item}" for item in new if item not in old]
+        removed = [f"- {_shown(item)}" for item in old if item not in new]
+        added = [f"+ {_shown(item)}" for item in new if item not in old]
         return "  ".join([*sorted(removed), *sorted(added)]) or "in another order"
-    return f"{before} -> {after}"
+    return f"{_shown(before)} -> {_shown(after)}"
+
+
+def _shown(value: object) -> str:
+    """Return a value as the file has it: YAML in one line, an entry without the keys that have their defaults."""
+    if isinstance(value, tuple | frozenset | list):
+        listed = [_shown(item) for item in cast("tuple[object, ...]", value)]
+        return f"[{', '.join(sorted(listed) if isinstance(value, frozenset) else listed)}]"
+    if is_dataclass(value):
+        value = {
+            each.name: item
+            for each in fields(value)
+            if (item := getattr(value, each.name)) not in (None, each.default, {}, ())
+            and each.name not in (*_SECRET_FIELDS, *_DERIVED)
+        }
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return "{" + ", ".join(f"{name}: {_shown(item)}" for name, item in items) + "}"
+    return str(value)

@@ -221,6 +221,87 @@ def test_diff_says_what_is_newly_reached_and_what_no_longer(
     assert run("diff", file, new).exit_code == 0
 
 
+TEMPLATE = """\
+  - {client_id: pods, template: true, allowed_grant_types: [client_credentials], allowed_scopes: [stock]}
+token_exchange:
+"""
+RULE = (
+    '      - {subject: "system:serviceaccount:shop:*", client_id: "shop.{name}", template: pods}\n'
+)
+WORKLOADS = (
+    "workload_issuers:\n  - name: cluster\n    kind: kubernetes\n    issuer: https://cluster.example\n"
+    f"    rules:\n{RULE}"
+)
+OPENED = "{enabled: true, allowed_scopes: [openid, stock]}"
+TEMPLATED = REGISTRY.replace("token_exchange:\n", TEMPLATE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gained"),
+    [
+        (TEMPLATED, TEMPLATED, []),
+        (
+            TEMPLATED,
+            TEMPLATED + WORKLOADS,
+            ["pods as cluster shop.{name}: system:serviceaccount:shop:*"],
+        ),
+        (
+            TEMPLATED + WORKLOADS,
+            TEMPLATED + WORKLOADS + RULE.replace("shop", "till"),
+            ["pods as cluster till.{name}: system:serviceaccount:till:*"],
+        ),
+        (
+            REGISTRY
+            + WORKLOADS.replace(
+                RULE, '      - {subject: "system:serviceaccount:shop:a", client_id: shop}\n'
+            ),
+            REGISTRY
+            + WORKLOADS.replace(
+                RULE, '      - {subject: "system:serviceaccount:shop:b", client_id: job}\n'
+            ),
+            ["job as cluster system:serviceaccount:shop:b"],
+        ),
+        (REGISTRY, f"{REGISTRY}registration: {OPENED}\n", ["clients that register"]),
+        (
+            f"{REGISTRY}registration: {OPENED[:-1]}, initial_access_token_sha256: [{'0' * 64}]}}\n",
+            f"{REGISTRY}registration: {OPENED}\n",
+            ["clients that register"],
+        ),
+        (
+            REGISTRY,
+            f"{REGISTRY}client_id_metadata: {OPENED}\n",
+            ["clients with a document at any host"],
+        ),
+    ],
+    ids=[
+        *("unused template", "first rule", "second rule", "another workload"),
+        *("registration", "open registration", "documents"),
+    ],
+)
+def test_diff_says_what_workloads_and_unlisted_clients_newly_reach(
+    run: Run, tmp_path: Path, before: str, after: str, gained: list[str]
+) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(before)
+    new.write_text(after)
+    result = run("diff", old, new, "--fail-on-new-reach")
+    reach = [
+        one.removeprefix("+ reach: ") for one in result.stdout.splitlines() if "+ reach" in one
+    ]
+    assert [one.partition(" -> ")[0] for one in reach] == gained
+    assert result.exit_code == int(bool(gained))
+    assert "WorkloadRule(" not in result.stdout
+    assert all(f"({new}:" in one for one in reach)
+
+
+def test_template_has_a_way_only_where_a_rule_makes_clients_of_it(run: Run, file: Path) -> None:
+    file.write_text(TEMPLATED)
+    assert '"pods"' not in run("graph", "--format", "json").stdout
+    assert "no rule of workload_issuers makes clients" in run("why", "pods", "stock").stdout
+    file.write_text(TEMPLATED + WORKLOADS)
+    assert run("why", "pods", "stock").exit_code == 0
+
+
 def test_less_reach_does_not_fail(run: Run, file: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.yaml"
     new.write_text(REGISTRY.replace("    allowed_scopes: [lonely]\n", ""))

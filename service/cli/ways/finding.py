@@ -77,8 +77,14 @@ def find_api(registry: Registry, name: str) -> str:
 
 
 def find_ways(registry: Registry) -> tuple[Way, ...]:
-    """Return every way of every enabled client, in the order of the file."""
-    clients = [client for client in registry.clients.values() if client.enabled]
+    """Return every way of every enabled client, in the order of the file; of a template only where a rule makes clients of it."""
+    issuers = registry.workload_issuers.values()
+    used = {rule.template for issuer in issuers for rule in issuer.rules}
+    clients = [
+        client
+        for client in registry.clients.values()
+        if client.enabled and (not client.template or client.client_id in used)
+    ]
     allowed, rules = AllowedScopes(registry), _rules_by_client(registry)
     began = {client.client_id: [*_begun_ways(client, registry, allowed)] for client in clients}
     exchanging = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from service.cli.ways.finding import Way
+from service.cli.ways.workloads import Workloads
 from service.config.reading.source import Source
 
 
@@ -25,6 +26,14 @@ class Places:
             at = self._positions[client_id]
             self._found[client_id] = self._source.find_line(("clients", at))
         return self._found[client_id]
+
+    def workload(self, workloads: Workloads) -> str:
+        """Return file and line of a rule of `workload_issuers`."""
+        return self._source.find_line(("workload_issuers", *workloads.position))
+
+    def section(self, name: str) -> str:
+        """Return file and line of a section."""
+        return self._source.find_line((name,))
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -14,6 +14,8 @@ class Workloads(NamedTuple):
 
     issuer: str
     rule: WorkloadRule
+    position: tuple[int, str, int]
+    """The place of the rule below `workload_issuers`."""
 
     @property
     def label(self) -> str:
@@ -41,9 +43,10 @@ ByClient = Mapping[str, tuple[Workloads, ...]]
 def find_workloads(registry: Registry) -> ByClient:
     """Return the rules that lead to each client or template, in the order of the file."""
     found: dict[str, tuple[Workloads, ...]] = {}
-    for issuer in registry.workload_issuers.values():
-        for rule in issuer.rules:
+    for at, issuer in enumerate(registry.workload_issuers.values()):
+        for number, rule in enumerate(issuer.rules):
             name = rule.template or rule.client_id
             if name is not None:
-                found[name] = (*found.get(name, ()), Workloads(issuer.name, rule))
+                fitting = Workloads(issuer.name, rule, (at, "rules", number))
+                found[name] = (*found.get(name, ()), fitting)
     return found
