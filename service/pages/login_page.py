@@ -22,6 +22,7 @@ from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
 from service.pages.own_pages import ACCOUNT, return_path
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.verifying import find_verifying
 
 FEW_FAILURES = 2
 """After more failed sign-ins in this browser, the login page says how long an account is locked."""
@@ -47,6 +48,9 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         asks_password: bool = False,
     ) -> web.Response:
         """Return the page; `error` says what went wrong before, `provider` names where."""
+        verifying = await find_verifying(self.sign_in, visit, waiting)
+        if verifying is not None and verifying.username:
+            username, asks_password = username or verifying.username, True
         back, name_first = None, self.asks_name_first(waiting)
         if waiting is None and (path := return_path(visit.params)) != ACCOUNT:
             back = path
@@ -75,6 +79,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
                 "can_remember": True,
                 "remember": visit.request.method == "POST"
                 and visit.params.get("remember") is not None,
+                "verifying": verifying,
                 "can_cancel": waiting is not None,
                 "providers": [self._link(each, waiting, back) for each in providers],
                 "error": error,

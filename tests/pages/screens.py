@@ -51,6 +51,7 @@ LOGIN: dict[str, object] = {
     "client": CLIENT,
     "tenant": None,
     "username": "alice",
+    "verifying": None,
     "local_login": True,
     "passkey": PASSKEY,
     "can_remember": True,
