@@ -186,14 +186,9 @@ def _pbkdf2(stored: str) -> PasswordHash | None:
     found = re.fullmatch(r"\$pbkdf2(?:-(sha256|sha512))?\$(\d{1,10})\$([\w./]+)\$([\w./]+)", stored)
     if found is None:
         return None
-    function, iterations, salt, digest = found.groups()
-    plus = str.maketrans(".", "+")
-    return _pbkdf2_of(
-        function or "sha1",
-        int(iterations),
-        _decode_base64(salt.translate(plus)),
-        _decode_base64(digest.translate(plus)),
-    )
+    function, iterations, *parts = found.groups()
+    salt, digest = (_decode_base64(part.replace(".", "+")) for part in parts)
+    return _pbkdf2_of(function or "sha1", int(iterations), salt, digest)
 
 
 def _django(stored: str) -> PasswordHash | None:
@@ -203,6 +198,23 @@ def _django(stored: str) -> PasswordHash | None:
         return None
     function, iterations, salt, digest = found.groups()
     return _pbkdf2_of(function, int(iterations), salt.encode(), _decode_base64(digest))
+
+
+def _spring(stored: str) -> PasswordHash | None:
+    """Read a hash of Spring Security at the costs of its defaults; the name of the encoder comes first."""
+    found = re.fullmatch(r"\{(bcrypt|argon2|scrypt|pbkdf2)(@SpringSecurity_v5_8)?\}(.+)", stored)
+    if found is None:
+        return None
+    encoder, is_new, encoded = found.groups()
+    if encoder == "pbkdf2":
+        size, function, iterations = (16, "sha256", 310_000) if is_new else (8, "sha1", 185_000)
+        content = bytes.fromhex(encoded)
+        return _pbkdf2_of(function, iterations, content[:size], content[size:])
+    if encoder == "scrypt":
+        costs, salt, digest = (part.rstrip("=") for part in encoded[1:].split("$"))
+        exponent, r, p = bytes.fromhex(costs.zfill(6))
+        return _scrypt(f"$scrypt$ln={exponent},r={r},p={p}${salt}${digest}")
+    return _bcrypt(encoded) or _argon2(encoded)
 
 
 def _keycloak(stored: str) -> PasswordHash | None:
@@ -264,6 +276,7 @@ _FORMATS: tuple[Callable[[str], PasswordHash | None], ...] = (
     _scrypt,
     _pbkdf2,
     _django,
+    _spring,
     _keycloak,
     _aspnet,
 )

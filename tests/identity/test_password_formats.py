@@ -48,6 +48,7 @@ ARGON2 = {
         "parallelism": ["1"],
     },
 }
+OF_SPRING = hashlib.pbkdf2_hmac("sha256", b"password", b"salt-of-16-bytes", 310_000, 32)
 OF_KEYCLOAK = hashlib.pbkdf2_hmac("sha256", b"password", b"salt-of-16-bytes", 27500, 64)
 
 KNOWN = {
@@ -78,6 +79,26 @@ KNOWN = {
     "Django, bcrypt": (
         "password",
         "bcrypt$$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe",
+    ),
+    "Spring, bcrypt": (
+        "password",
+        "{bcrypt}$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe",
+    ),
+    "Spring, Argon2": (
+        "password",
+        "{argon2@SpringSecurity_v5_8}$argon2id$v=19$m=64,t=1,p=1$+7IKZA8j3rgslMDMZAXo7A$tbUeAqwMDR49GVwXQFbj9QIGoD+LLWos5Ecx3ZByMpI",
+    ),
+    "Spring, scrypt": (
+        "password",
+        "{scrypt}$e0801$8bWJaSu2IKSn9Z9kM+TPXfOc/9bdYSrN1oD9qfVThWEwdRTnO7re7Ei+fUZRJ68k9lTyuTeUp4of4g24hHnazw==$OAOec05+bXxvuu/1qZ6NUR+xQYvYv7BeL1QxwRpY5Pc=",
+    ),
+    "Spring, PBKDF2": (
+        "password",
+        "{pbkdf2}5d923b44a6d129f3ddf3e3c8d29412723dcbde72445e8ef6bf3b508fbf17fa4ed4d6b99ca763d8dc",
+    ),
+    "Spring 5.8, PBKDF2": (
+        "password",
+        "{pbkdf2@SpringSecurity_v5_8}" + (b"salt-of-16-bytes" + OF_SPRING).hex(),
     ),
     "ASP.NET v2": (
         "my password",
@@ -111,6 +132,14 @@ UNUSABLE = {
     "nothing": "",
     "plain": "correct horse",
     "MD5": "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
+    "Spring, plain": "{noop}correct horse",
+    "Spring, no hash": "{noop}$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe",
+    "Spring, MD5": "{MD5}5f4dcc3b5aa765d61d8327deb882cf99",
+    "Spring, SHA-256": "{sha256}97cde38028ad898ebc02e690819fa220e88c62e0699403e94fff291cfffaf8410849f27605abcbc0",
+    "Spring, scrypt for days": f"{{scrypt}}$ff0801$c29tZXNhbHQ=${'A' * 43}=",
+    "Spring, scrypt without costs": f"{{scrypt}}$0$c29tZXNhbHQ=${'A' * 43}=",
+    "Spring, scrypt of three parts": "{scrypt}$e0801$c29tZXNhbHQ=",
+    "Spring, PBKDF2 without a digest": "{pbkdf2}5d923b44a6d129f3",
     "unknown version": "$argon2id$v=99$m=64,t=1,p=1$c29tZXNhbHQ$" + "A" * 43,
     "Argon2 without work": "$argon2id$v=19$m=64,t=0,p=1$c29tZXNhbHQ$" + "A" * 43,
     "Argon2 for hours": "$argon2id$v=19$m=65536,t=4000000000,p=1$c29tZXNhbHQ$" + "A" * 43,

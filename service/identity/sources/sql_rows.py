@@ -110,7 +110,7 @@ def _claims(row: Mapping[str, object]) -> dict[str, Any]:
 
 def _members(value: object) -> Mapping[str, object]:
     """Return the members of a JSON object; ValueError or TypeError if it is none."""
-    members = cast("object", value if isinstance(value, dict) else parse_json(_text(value)))
+    members = value if isinstance(value, dict) else parse_json(_text(value))
     if not isinstance(members, dict):
         raise TypeError("is no JSON object")
     return cast("Mapping[str, object]", members)
