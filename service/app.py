@@ -18,6 +18,7 @@ from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
+from service.endpoints.create_account import CreateAccountEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
 from service.endpoints.device import DeviceEndpoint
 from service.endpoints.device_authorization import DeviceAuthorizationEndpoint
@@ -244,6 +245,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             ),
         ),
         SecondFactorEndpoint(sign_in=pages.sign_in, second_factors=parts.factors.second_factors),
+        CreateAccountEndpoint(sign_in=pages.sign_in),
         SelectAccountEndpoint(sign_in=pages.sign_in),
         NotAllowedEndpoint(sign_in=pages.sign_in),
         ConsentEndpoint(sign_in=pages.sign_in),

@@ -103,6 +103,10 @@ OTHERS = {
         "OAuth 2.0 Form Post Response Mode",
         f"{_OPENID}oauth-v2-form-post-response-mode-1_0.html",
     ),
+    "openid-prompt-create": (
+        "Initiating User Registration via OpenID Connect 1.0",
+        f"{_OPENID}openid-connect-prompt-create-1_0.html",
+    ),
     "jarm": ("JWT Secured Authorization Response Mode (JARM)", f"{_OPENID}oauth-v2-jarm.html"),
     "ciba": (
         "OpenID Connect Client-Initiated Backchannel Authentication (CIBA)",
@@ -144,6 +148,7 @@ NAMES = {
     r"Back-Channel Logout": "openid-backchannel",
     r"Multiple Response Types?(?: Encoding Practices)?": "oauth-multiple-response-types",
     r"Form Post Response Mode": "oauth-form-post",
+    r"Initiating User Registration via OpenID Connect 1\.0": "openid-prompt-create",
     r"JARM": "jarm",
     r"FAPI-CIBA": "fapi-ciba",
     r"CIBA(?: Core)?": "ciba",

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.directory import Clients
-from service.protocol.authorization_request import PROMPTS
 from service.protocol.errors import RefusedValue
 
 MOST = 20
@@ -22,7 +21,6 @@ async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple
         "client_id": registry.permissions,
         "resource": registry.spell(registry.apis_by_identifier),
         "response_mode": RESPONSE_MODE_NAMES,
-        "prompt": PROMPTS,
     }
     client = await clients.find(refused.client_id) if refused.client_id else None
     if client is not None:

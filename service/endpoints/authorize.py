@@ -14,7 +14,7 @@ from service.clients.keys import ClientAlgorithms
 from service.http.parameters import query_params, raw_form_params
 from service.model.catalogue import Registrable
 from service.pages.sign_in_pages import SignInPages
-from service.protocol.authorization_request import PROMPTS, RESPONSE_TYPES
+from service.protocol.authorization_request import CREATE, PROMPTS, RESPONSE_TYPES
 from service.protocol.errors import (
     AlreadyAnswered,
     InvalidRequestUri,
@@ -50,13 +50,14 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         clients = [c for c in self.sign_in.flow.registry.current.clients.values() if c.enabled]
         used = {name for client in clients for name in client.allowed_response_types}
         used |= self.registrable.response_types
+        creates_accounts = "register" in self.sign_in.pages.looks.ui.links
         plain = any(client.allow_plain_text_pkce for client in clients)
         return {
             "authorization_endpoint": AUTHORIZE,
             "response_types_supported": [kind.name for kind in RESPONSE_TYPES if kind.name in used],
             "response_modes_supported": list(RESPONSE_MODE_NAMES),
             "code_challenge_methods_supported": [S256, PLAIN] if plain else [S256],
-            "prompt_values_supported": list(PROMPTS),
+            "prompt_values_supported": [*PROMPTS, CREATE] if creates_accounts else list(PROMPTS),
             "display_values_supported": DISPLAYS,
             "authorization_response_iss_parameter_supported": True,
             **self.sign_in.flow.reader.request_objects.metadata(),

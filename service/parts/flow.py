@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.authorize import account_creation
 from service.authorize.answer import Answering
 from service.authorize.device import KEPT as KEPT_OF_DEVICES
 from service.authorize.device import DeviceRequests
@@ -21,7 +22,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
     return AuthorizeFlow(
         arriving=parts.arriving,
         registry=shared.registry,
-        steps=BUILTIN_STEPS,
+        steps=(account_creation.make_step(shared.configuration.ui.links), *BUILTIN_STEPS),
         parking=build_parking(shared, "authorize", KEPT),
         consents=parts.records.consents,
         devices=build_device_requests(shared, tokens),

@@ -13,6 +13,9 @@ from service.protocol.errors import InvalidRequest, RefusedValue, UnsupportedRes
 PROMPTS = ("none", "login", "consent", "select_account")
 """The pages that the client demands, or none at all (OIDC Core §3.1.2.1)."""
 
+CREATE = "create"
+"""Demands the page at which accounts are created, where there is one (Initiating User Registration via OpenID Connect 1.0 §4)."""
+
 OPAQUE_ORIGIN = "null"
 """The origin of a URI that is not of a web page (RFC 6454 §6.1)."""
 
@@ -64,14 +67,11 @@ def parse_response_type(text: str) -> ResponseType:
 
 
 def parse_prompt(text: str | None) -> frozenset[str]:
-    """Read a prompt parameter; none allows no other value."""
+    """Read a prompt parameter; none allows no other value, and unknown ones are ignored (OIDC Core §3.1.2.1)."""
     prompt = frozenset((text or "").split(" ")) - {""}
-    if not prompt <= frozenset(PROMPTS):
-        description = "prompt holds a value that is not one of " + ", ".join(PROMPTS)
-        raise InvalidRequest(description, refused=RefusedValue("prompt", text))
     if "none" in prompt and len(prompt) > 1:
         raise InvalidRequest("prompt none cannot stand with another value")
-    return prompt
+    return prompt & {*PROMPTS, CREATE}
 
 
 def session_state(*, client_id: str, origin: str, browser_state: str, salt: str) -> str:

@@ -161,7 +161,9 @@ async def test_default_acr_values_count_in_a_request_without_acr_values(
     assert claims_in(tokens["id_token"])["acr"] == acr
 
 
-@pytest.mark.parametrize("login_hint", ["alice", "bob@example.com", "nobody", "+1 555 0100"])
+@pytest.mark.parametrize(
+    "login_hint", ["alice", "bob@example.com", "nobody", "+1 555 0100", "n" * 242 + "@example.com"]
+)
 async def test_a_login_hint_does_not_choose_the_user(app: ClientApp, login_hint: str) -> None:
     assert "code" in (await app.login(login_hint=login_hint)).parameters
     assert "code" in (await app.authorize(login_hint="bob", prompt="none")).parameters

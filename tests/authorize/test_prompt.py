@@ -126,7 +126,7 @@ async def test_a_user_may_cancel(app: ClientApp, prompt: str) -> None:
 
 @pytest.mark.parametrize(
     "prompt",
-    ["create", "unknown", "LOGIN", "none login", "none consent", "login none", "login create"],
+    ["none login", "none consent", "login none", "none create", "none unknown"],
 )
 async def test_a_prompt_that_makes_no_sense_is_refused(app: ClientApp, prompt: str) -> None:
     page = await app.authorize(prompt=prompt)

@@ -40,7 +40,6 @@ def refusal_in(events: list[object]) -> tuple[str | None, str | None, str | None
         ({"response_type": "cod"}, "web", "response_type", "cod"),
         ({"response_mode": "header"}, "web", "response_mode", "header"),
         ({"resource": "api9"}, "web", "resource", "api9"),
-        ({"prompt": "create"}, "web", "prompt", "create"),
         ({"max_age": "soon"}, "web", "max_age", "soon"),
         ({"code_challenge_method": "S512"}, "web", "code_challenge_method", "S512"),
         ({"request_uri": "https://web.example/x"}, "web", "request_uri", "https://web.example/x"),

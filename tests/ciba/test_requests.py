@@ -57,7 +57,7 @@ async def test_an_unknown_or_disabled_user_is_unknown_user_id(till: Device, hint
         ({"id_token_hint": "x.y.z"}, "invalid_request"),
         ({"login_hint": None, "id_token_hint": "x.y.z"}, "invalid_request"),
         ({"login_hint": None, "login_hint_token": "x.y.z"}, "invalid_request"),
-        ({"login_hint": "a" * 101}, "invalid_request"),
+        ({"login_hint": "a" * 255}, "invalid_request"),
         ({"login_hint": ["alice", "bob"]}, "invalid_request"),
         ({"scope": None}, "invalid_scope"),
         ({"scope": "api1"}, "invalid_scope"),

@@ -111,7 +111,8 @@ class Ui(types.Section):
         Literal["help", "privacy", "imprint", "forgot_password", "register"], types.WebUrl
     ] = field(default_factory=dict)
     """Pages of yours: help, privacy and imprint are linked at the foot of every page, forgot_password and register on the
-    login page. `/.well-known/change-password` also leads to forgot_password."""
+    login page. `/.well-known/change-password` also leads to forgot_password, and `prompt=create` to register, with the URL
+    `return_to` at which the user then signs in."""
 
 
 @types.section
