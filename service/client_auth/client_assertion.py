@@ -19,7 +19,7 @@ from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
 from service.model.request_context import caller
-from service.protocol.paths import token_endpoint_of
+from service.protocol.paths import TOKEN
 from service.protocol.token_types import CLIENT_ASSERTION
 from service.store.room import MARKER, Room
 from service.store.stores import Stores
@@ -64,6 +64,8 @@ class PrivateKeyJwt(msgspec.Struct, frozen=True):
 
 class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
+    base_urls: tuple[str, ...]
+    """Those to which the paths of endpoints are added: the issuer's, and that of `mtls_endpoint_aliases`."""
     keys: ClientKeys
     stores: Stores
     room: Room
@@ -104,15 +106,14 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         return claims
 
     def _check_audience(self, audience: object, endpoint: str, client: Client) -> None:
-        """Raise unless it is one value, so that no other server can use it here (draft-ietf-oauth-rfc7523bis §4).
+        """Raise unless it is one value, so that no other server can use it here (draft-ietf-oauth-rfc7523bis §4, RFC 8705 §5).
 
         For a client of FAPI 2 it is the issuer as a string (FAPI 2.0 Security Profile §5.3.2.1).
         """
         if client.follows_fapi2 and audience != self.issuer:
             raise jose.JwtRefused("aud is not the issuer")
-        here = self.issuer.rstrip("/") + endpoint
-        ours = (self.issuer, token_endpoint_of(self.issuer), here)
-        if not any(audience in (one, [one]) for one in ours):
+        ours = [base + path for base in self.base_urls for path in (TOKEN, endpoint)]
+        if not any(audience in (one, [one]) for one in (self.issuer, *ours)):
             raise jose.JwtRefused("aud is not this service alone")
 
     async def _use_up(

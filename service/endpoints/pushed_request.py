@@ -25,13 +25,16 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     from_clients: ClientRequests
     arriving: ArrivingRequests
+    enabled: bool
     required: bool
     """Whether every client has to push its requests."""
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),)
+        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),) if self.enabled else ()
 
     def metadata(self) -> Mapping[str, object]:
+        if not self.enabled:
+            return {}
         return {
             "pushed_authorization_request_endpoint": PATH,
             "require_pushed_authorization_requests": self.required,

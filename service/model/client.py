@@ -20,6 +20,7 @@ from service.model.secret import Secret
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 
 MARK_LENGTH = 8
@@ -27,6 +28,9 @@ MARK_LENGTH = 8
 
 WITHOUT_REDIRECT_URI = frozenset({CIBA, DEVICE_CODE, JWT_BEARER})
 """The registrable grant types that bring a client tokens of users, whoever its redirect URIs belong to."""
+
+_BY_SESSION = frozenset({CIBA, TOKEN_EXCHANGE})
+"""Grant types that find the session of an ID token by its `sid`."""
 
 _CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 
@@ -148,6 +152,16 @@ class Client(ClientEntry):
     def is_known_by_redirect_uri(self) -> bool:
         """Whether its redirect URIs show which host it belongs to: an operator has seen them, or all its tokens of users go there."""
         return not (self.dynamically_registered and self.allowed_grant_types & WITHOUT_REDIRECT_URI)
+
+    @property
+    def is_told_of_session(self) -> bool:
+        """Whether its ID tokens have `sid`: it hears of the session's end, ends it itself, or uses the ID token for another token.
+
+        For all others it is a claim that nobody asked for (OpenID Connect Front-Channel Logout §3, Back-Channel Logout §2.1).
+        """
+        hears = self.frontchannel_logout_uri or self.backchannel_logout_uri
+        uses = self.post_logout_redirect_uris or self.allowed_grant_types & _BY_SESSION
+        return bool(hears or uses)
 
     def has_redirect_uri(self, uri: str) -> bool:
         """Return whether this URI is registered; a public client's loopback port may vary (RFC 8252 §7.3)."""

@@ -20,6 +20,7 @@ def build_client_authentication(
     configuration = shared.configuration
     assertions = ClientAssertions(
         issuer=shared.issuer,
+        base_urls=shared.base_urls,
         keys=keys.of_clients,
         stores=shared.stores,
         room=shared.room,

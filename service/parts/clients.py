@@ -41,6 +41,7 @@ class ClientParts:
             pairwise=configuration.pairwise_salt is not None,
             details_types=details_types,
             decryption=lambda: keys.ring.encryption_algorithms,
+            pushed_requests=configuration.pushed_authorization_requests,
             certificates=partial(certificates_reach_the_service, settings=configuration),
         )
         self.origins = RegisteredOrigins(stores=stores)

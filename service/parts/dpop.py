@@ -10,10 +10,10 @@ from service.proofs.nonces import Nonces
 
 def build_dpop(shared: Shared, ring: KeyRing) -> DpopProofs:
     """Build what verifies proofs that clients hold the keys that their tokens are bound to."""
-    settings, alias = shared.configuration.dpop, shared.configuration.server.mtls_base_url
+    settings = shared.configuration.dpop
     always = settings.nonce == "always"
     return DpopProofs(
-        base_urls=tuple(url.rstrip("/") for url in (shared.issuer, alias) if url is not None),
+        base_urls=shared.base_urls,
         lifetime=settings.proof_lifetime,
         clock_skew=shared.configuration.server.clock_skew,
         nonces=Nonces(keys=ring, lifetime=settings.nonce_lifetime, always=always),

@@ -79,6 +79,12 @@ class Shared:
         )
         self._opened: list[LateHttp] = []
 
+    @property
+    def base_urls(self) -> tuple[str, ...]:
+        """The URLs at which clients find endpoints: the issuer's, and that of `mtls_endpoint_aliases` (RFC 8705 §5)."""
+        urls = (self.issuer, self.configuration.server.mtls_base_url)
+        return tuple([url.rstrip("/") for url in urls if url is not None])
+
     @cached_property
     def metrics(self) -> Metrics:
         """The metrics of this process; prometheus_client is imported with them."""

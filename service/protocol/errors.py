@@ -258,9 +258,21 @@ class InsufficientUserAuthentication(
 class TemporarilyUnavailable(OAuthError, code="temporarily_unavailable", status=503):
     """The store is away; the same request may be repeated later (RFC 6749 §4.1.2.1)."""
 
-    def __init__(self, description: str, *, retry_after: int = 5) -> None:
-        """Take the number of seconds after which the caller may try again (RFC 9110 §10.2.3)."""
-        super().__init__(description, headers={"Retry-After": str(retry_after)})
+    def __init__(
+        self,
+        description: str,
+        *,
+        retry_after: int = 5,
+        members: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+        refused: RefusedValue | None = None,
+        claimed: str | None = None,
+    ) -> None:
+        """Take what every error takes, and the seconds after which the caller may try again (RFC 9110 §10.2.3)."""
+        headers = {"Retry-After": str(retry_after), **(headers or {})}
+        super().__init__(
+            description, members=members, headers=headers, refused=refused, claimed=claimed
+        )
 
 
 class TooManyRequests(TemporarilyUnavailable, status=429):

@@ -101,6 +101,8 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
         if nonce is not None:
             claims["nonce"] = nonce
         put_authentication_claims(claims, authorization)
+        if not client.is_told_of_session:
+            claims.pop("sid", None)
         asked, registry = authorization.claims_request, self.clients.registry.current
         alone = hashed.access_token is None and hashed.code is None
         if alone or client.always_include_user_claims_in_id_token:

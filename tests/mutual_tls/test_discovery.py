@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.clients.signing import Signer, key_of
 from tests.conftest import Start
 from tests.driving.dpop import DpopKey
+from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("8705#5")
@@ -52,6 +54,27 @@ async def test_only_what_these_settings_serve_is_listed(
     listed = await document(await start(config))
     assert set(listed["token_endpoint_auth_methods_supported"]) & BOTH == methods
     assert ("tls_client_certificate_bound_access_tokens" in listed) is bool(server)
+
+
+@pytest.mark.rfc("7523#3", "8705#5")
+@pytest.mark.parametrize("path", ["/connect/token", "/connect/par"])
+async def test_an_alias_is_an_audience_of_client_assertions(
+    start: Start, config: dict[str, Any], path: str
+) -> None:
+    config["server"]["mtls_base_url"] = "https://mtls.example/auth/"
+    client_in(config, "machine").update(
+        client_secrets=[], jwks={"keys": [key_of("ES256").public_jwk]}
+    )
+    client = Signer(await start(config), "machine", "ES256")
+    for aud, status in {
+        f"https://mtls.example/auth{path}": 200,
+        f"https://x.example{path}": 401,
+    }.items():
+        assertion = await client.assertion(aud=aud)
+        expected = (
+            401 if path == "/connect/par" else status
+        )  # which is for the endpoint asked alone
+        assert (await client.ask(assertion)).status == expected
 
 
 async def test_aliases_are_listed_below_the_base_url(start: Start, config: dict[str, Any]) -> None:

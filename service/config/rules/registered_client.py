@@ -84,6 +84,8 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the types of authorization_details; they change with the registry."""
     decryption: Callable[[], Collection[str]]
     """Returns the algorithms by which this service can decrypt; they change with its keys."""
+    pushed_requests: bool
+    """Whether requests can be pushed (RFC 9126)."""
     certificates: Callable[[ClientEntry], Iterable[Finding]]
     """Finds what the client needs a certificate for that cannot reach this service."""
 
@@ -150,6 +152,12 @@ def urls_are_safe(client: ClientEntry, _: Offered) -> Iterator[Finding]:
                 yield Finding((name,), "has user information before its host")
     if "#" in (client.initiate_login_uri or ""):
         yield Finding(("initiate_login_uri",), "has no fragment")
+
+
+def requests_can_be_pushed(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """No client has to push requests that nothing takes (RFC 9126 §6)."""
+    if client.require_pushed_authorization_requests and not offered.pushed_requests:
+        yield Finding(("require_pushed_authorization_requests",), "is not supported")
 
 
 def algorithms_are_offered(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
@@ -237,6 +245,7 @@ RULES: tuple[RegistrationRule, ...] = (
     ciba_names_its_mode,
     no_client_is_a_workload,
     urls_are_safe,
+    requests_can_be_pushed,
     algorithms_are_offered,
     certificates_can_be_shown,
     subjects_have_one_sector,

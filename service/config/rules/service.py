@@ -57,6 +57,21 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("ui", "templates"), f"there is no folder {templates}")
 
 
+def requests_can_be_pushed(file: ConfigurationFile) -> Iterator[Finding]:
+    """Nobody has to push requests that nothing takes (RFC 9126 §5, §6)."""
+    if file.pushed_authorization_requests:
+        return
+    name, hint = "require_pushed_authorization_requests", "set pushed_authorization_requests: true"
+    required: dict[Location, bool] = {(name,): file.require_pushed_authorization_requests}
+    required |= {
+        ("clients", at, name): client.require_pushed_authorization_requests
+        for at, client in enumerate(file.clients)
+    }
+    for location, is_required in required.items():
+        if is_required:
+            yield Finding(location, "pushed_authorization_requests is off", hint)
+
+
 def open_registration_is_bounded(file: ConfigurationFile) -> Iterator[Finding]:
     """Clients that anybody may register get no API scope (RFC 7591 §5)."""
     registration = file.registration
@@ -185,6 +200,7 @@ FILE_RULES = (
     proxies_are_few,
     gateways_are_trusted,
     named_files_exist,
+    requests_can_be_pushed,
     open_registration_is_bounded,
     standard_claims_have_their_types,
 )

@@ -131,6 +131,9 @@ class Settings(types.Section):
         default=None, repr=False
     )
     """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
+    pushed_authorization_requests: bool = True
+    """false: no endpoint for pushed authorization requests (PAR, RFC 9126). Some clients push wherever metadata list it, those of
+    .NET among them, also where a proxy between them and this service lets only browsers through."""
     require_pushed_authorization_requests: bool = False
     """true: every client must push its authorization requests (PAR, RFC 9126)."""
     require_signed_request_object: bool = False

@@ -178,7 +178,7 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
             )
         session = await self.sessions.find_by_id(str(hint.claims.get("sid")))
         if session is None or not hint.user.has_subject(session.subject):
-            raise InvalidRequest(f"the session of {parameter} has ended")
+            raise InvalidRequest(f"{parameter} names no session, or one that has ended")
         stores = self.sessions.stores
         (revoked_at,) = await stores.kv.read(
             stores.access_ends.read(digest(session.subject), digest(hint.client.client_id))
