@@ -130,7 +130,8 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
             raise jose.JwtRefused("exp is too far away")
         key = digest(f"{evidence.client_id}\n{jti}")
         ttl = int(left) + self.clock_skew
-        await self.room.take_for(client, MARKER, seconds=ttl, address=caller())
+        if client.is_anybodys:
+            await self.room.take_for(client, MARKER, seconds=ttl, address=caller())
         if not await self.stores.is_first_use(self.stores.used_assertions, key, ttl=ttl):
             raise jose.JwtRefused("it has been used before")
 

@@ -106,7 +106,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             if isinstance(result, OAuthError):
                 self.client_auth.add_challenge(result, credentials.authorization)
                 raise result
-            if result.authorization.subject is None:
+            if client.is_anybodys and result.authorization.subject is None:
                 await self._take_room(request, client)
             permissions = self.registry.current.permissions_of(client)
             user_claims = await self.subjects.find_permitted_claims(
@@ -121,11 +121,10 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return json_answer(response, headers=self.proofs.nonce_for(request, client))
 
     async def _take_room(self, request: Message, client: Client) -> None:
-        """Count the token of a client for itself, if anybody can register it, or what will remember its revocation."""
-        if client.is_anybodys:
-            size = KIB if client.access_token_type == "reference" else MARKER
-            lifetime, address = client.access_token_lifetime, self.credentials.client_address
-            await self.room.take_for(client, size, seconds=lifetime, address=address.find(request))
+        """Count the token of a client for itself, or what will remember its revocation."""
+        size = KIB if client.access_token_type == "reference" else MARKER
+        seconds, address = client.access_token_lifetime, self.credentials.client_address
+        await self.room.take_for(client, size, seconds=seconds, address=address.find(request))
 
     def _read_request(
         self,

@@ -91,7 +91,7 @@ class KeyProofs(msgspec.Struct, frozen=True, kw_only=True):
         return certificate.confirmation
 
     async def _verify_counted(self, request: Message, client: Client) -> Confirmation:
-        """Verify the proof of a client, which is remembered: where anybody can send it, its network has a limit."""
+        """Verify the proof of a client; where anybody can send it, that it is remembered counts for the network."""
         if client.is_anybodys:
             seconds, address = self.dpop.remembered, self.client_address.find(request)
             await self.room.take_for(client, MARKER, seconds=seconds, address=address)

@@ -48,7 +48,12 @@ class RateLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def count_in_window(
-    kv: KeyValue, limits: Mapping[str, int], amount: int, *, seconds: int
+    kv: KeyValue,
+    limits: Mapping[str, int],
+    amount: int,
+    *,
+    seconds: int,
+    problem: str = "too much was sent",
 ) -> None:
     """Add to counters of this window of time, or raise TooManyRequests: then nothing counts for those after the full one.
 
@@ -59,7 +64,7 @@ async def count_in_window(
     keys = {f"{key}:{window}": limit for key, limit in limits.items()}
     (full,) = await kv.write(verbs.count_each(keys, left + MINUTE, amount))
     if full:
-        raise TooManyRequests("too much was sent: try again later", retry_after=left)
+        raise TooManyRequests(f"{problem}: try again later", retry_after=left)
 
 
 def networks_of(address: str) -> dict[str, int]:

@@ -37,6 +37,8 @@ SHARE, SHARE_OF_ONE = 20, 10
 
 DAY = 86400
 
+USED_UP = "clients that registered themselves have used up their part of the store"
+
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
     """Each network has a limit, each confidential client that registered itself, and all of these clients together.
@@ -78,7 +80,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         limits = {f"{begin}:all": total}
         if not client.is_public:
             limits = {f"{begin}:{digest(client.client_id)}": own, **limits}
-        await count_in_window(kv, limits, cost, seconds=rate_limit.MINUTE)
+        await count_in_window(kv, limits, cost, seconds=rate_limit.MINUTE, problem=USED_UP)
 
 
 class RegistrationRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +104,7 @@ class RegistrationRoom(msgspec.Struct, frozen=True, kw_only=True):
             await count_in_window(self.kv, limits, max(size, KIB), seconds=DAY)
         total = self.limits.registered_bytes or self.memory.limit // 10 or 2 * UNKNOWN
         limits = {f"{self.prefix}:{{room}}:rl:registered": total}
-        await count_in_window(self.kv, limits, size, seconds=self.lifetime)
+        await count_in_window(self.kv, limits, size, seconds=self.lifetime, problem=USED_UP)
 
 
 def network_limit(limits: Limits) -> int | None:

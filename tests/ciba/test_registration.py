@@ -74,6 +74,21 @@ async def test_a_registered_client_may_ask(guarded_service: RunningService) -> N
     assert asked.status == 200
 
 
+@pytest.mark.usefixtures("fresh_minute")
+async def test_requests_of_a_registered_client_count_for_its_network(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["limits"] = {"parked_requests_per_minute": 1}
+    config["registration"] = {"enabled": True, "allowed_scopes": ["openid"]}
+    config["registration"]["initial_access_token_sha256"] = [hashed("initial")]
+    service = await start(config)
+    made = await register(service, token=secret_of("initial"), **METADATA)
+    form: dict[str, Any] = {"auth": (made["client_id"], made["client_secret"]), "scope": "openid"}
+    asked = [await service.post("/connect/ciba", **form, login_hint="alice") for _ in range(2)]
+    assert [answer.status for answer in asked] == [200, 429]
+    assert (await Device(service).ask()).status == 200
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -53,7 +53,9 @@ async def test_clients_that_registered_themselves_share_a_part_of_the_store(
     for client in clients[:-1]:
         for host in range(4):
             await ask_for_codes(client, f"192.0.2.{host}")
-    assert (await ask_for_codes(clients[-1])).refusal == (429, "temporarily_unavailable")
+    refused = await ask_for_codes(clients[-1])
+    assert refused.refusal == (429, "temporarily_unavailable")
+    assert "their part of the store" in refused["error_description"]
     others = await service.token("machine", grant_type="client_credentials")
     assert others.status == 200
 
