@@ -43,4 +43,4 @@ LABEL org.opencontainers.image.title="token-service" \
 USER 10001:10001
 EXPOSE 8080 9090
 ENTRYPOINT ["token-service"]
-CMD ["serve", "--host", "0.0.0.0"]
+CMD ["serve", "--host", "::"]

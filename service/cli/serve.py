@@ -18,7 +18,11 @@ from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 
 @click.command("serve")
 @settings.file_option
-@click.option("--host", "SERVICE_HOST", help="The IP address or host name to listen on.")
+@click.option(
+    "--host",
+    "SERVICE_HOST",
+    help="The IP address or host name to listen on, or several with commas; :: is IPv6 and IPv4.",
+)
 @click.option(
     "--port",
     "SERVICE_PORT",

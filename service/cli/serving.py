@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from errno import EADDRINUSE
 from functools import partial
-from socket import AF_INET, AF_INET6, create_server, socket
+from socket import socket
 from urllib.parse import urlsplit
 
 import click
@@ -22,8 +22,9 @@ from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
 from service.keys.problems import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
-from service.server.accepting import BACKLOG, ServerTls
+from service.server.accepting import ServerTls
 from service.server.connections import allow_many_files
+from service.server.listening import CannotListen, listen
 from service.server.process import Listening, Process
 
 HTTP_PORT = 80
@@ -35,7 +36,7 @@ LINGER = 5
 log = structlog.stdlib.get_logger(__name__)
 
 Sockets = tuple[socket, ...]
-"""The sockets of one worker: the public port, and those for certificates and operators where they are separate."""
+"""The sockets of one worker: of the public port, and of those for certificates and operators where they are separate."""
 
 
 def run(
@@ -49,7 +50,7 @@ def run(
     _warn(configuration)
     allow_many_files()
     serving = Serving(configuration=configuration, environ=environ, flags=flags, watch=watch)
-    places = listen(configuration.server)
+    places = _listen(configuration.server)
     if len(places) == 1:
         uvloop.run(serving.serve(places[0], announce=True))
     else:
@@ -139,9 +140,15 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         service, tls = self.made or self.make()
         server, registry = self.configuration.server, service.parts.shared.registry
         linger = server.shutdown_linger
-        listening = [Listening(service.app, list(zip(sockets, tls or (None,), strict=False)))]
+        ports = _by_port(sockets, server)
+        public = [
+            (each, of_port)
+            for port, of_port in zip(ports, tls or (None,), strict=False)
+            for each in port
+        ]
+        listening = [Listening(service.app, public)]
         if service.management is not None:
-            listening.append(Listening(service.management, [(sockets[-1], None)]))
+            listening.append(Listening(service.management, [(each, None) for each in ports[-1]]))
         process = Process(
             listening=listening,
             draining=service.draining,
@@ -154,9 +161,17 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         async def report_start() -> None:
             ready()
             if announce:
-                click.echo(f"listening on {_url(sockets[0], secure=bool(tls))}", err=True)
+                for each in ports[0]:
+                    click.echo(f"listening on {_url(each, secure=bool(tls))}", err=True)
 
         await process.run(report_start)
+
+
+def _by_port(sockets: Sequence[socket], server: Server) -> Sequence[Sockets]:
+    """Return the sockets of each port, in their order."""
+    count = 1 + (server.mtls_port is not None) + (server.management_port is not None)
+    places = len(sockets) // count
+    return [tuple(sockets[at : at + places]) for at in range(0, len(sockets), places)]
 
 
 def _check(tls: Sequence[ServerTls]) -> None:
@@ -174,27 +189,12 @@ def _url(listening: socket, *, secure: bool) -> str:
     return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def listen(server: Server) -> list[Sockets]:
-    """Open the sockets of every worker, to which the system distributes connections evenly."""
+def _listen(server: Server) -> list[Sockets]:
     ports = [server.port, server.mtls_port, server.management_port]
     try:
-        at_ports = [
-            _listen_at(server.host, port, server.workers) for port in ports if port is not None
-        ]
-    except OSError as error:
-        remedy = "; choose another port by --port or SERVICE_PORT" * (error.errno == EADDRINUSE)
-        text = f"cannot listen on {server.host}: {error.strerror}{remedy}"
-        raise click.ClickException(text) from error
-    return list(zip(*at_ports, strict=True))
-
-
-def _listen_at(host: str, port: int, count: int) -> list[socket]:
-    open_socket = partial(
-        create_server, family=AF_INET6 if ":" in host else AF_INET, backlog=BACKLOG
-    )
-    alone = open_socket((host, port))
-    if count == 1:
-        return [alone]
-    with alone:  # it fails where another service listens; those that share a port would not
-        port = alone.getsockname()[1]
-    return [open_socket((host, port), reuse_port=True) for _ in range(count)]
+        return listen(
+            server.host, [port for port in ports if port is not None], workers=server.workers
+        )
+    except CannotListen as error:
+        remedy = "; choose another port by --port or SERVICE_PORT" * (error.number == EADDRINUSE)
+        raise click.ClickException(f"{error}{remedy}") from error

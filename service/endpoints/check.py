@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
@@ -60,6 +61,8 @@ _ORIGINAL = (
 """The headers by which proxies tell of the caller's request."""
 _PARAMETERS = frozenset({"scope", "acr", "max_age"})
 """A misspelt one would let everything pass."""
+_WORDS = re.compile(r"[\x20\x21\x23-\x5B\x5D-\x7E]*")
+"""Texts that challenges repeat in quotes (RFC 6750 §3)."""
 _LONGEST_AGE = 9
 """Digits of max_age."""
 
@@ -229,6 +232,8 @@ def _demand_in(query: str) -> Demand:
     params.refuse_repeated(frozenset())
     if unknown := sorted(params.values.keys() - _PARAMETERS):
         raise InvalidRequest(f"{unknown[0]} is not a parameter of a check")
+    if not all(map(_WORDS.fullmatch, filter(None, map(params.get, ("scope", "acr"))))):
+        raise InvalidRequest("scope or acr has characters that no challenge can name")
     age = params.get("max_age")
     if age is not None and not (age.isascii() and age.isdigit() and len(age) <= _LONGEST_AGE):
         raise InvalidRequest("max_age is not a number of seconds")

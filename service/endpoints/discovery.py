@@ -60,7 +60,7 @@ class DiscoveryEndpoint(msgspec.Struct, kw_only=True):
         names = (OPENID_CONFIGURATION, OAUTH_METADATA, OAUTH_METADATA + urlsplit(self.issuer).path)
         handlers = {name.rstrip("/"): self.configuration for name in names} | {JWKS: self.jwks}
         for path, handler in handlers.items():
-            yield Direct("GET", path, handler, head=True, scripts=ANY_ORIGIN)
+            yield Direct("GET", path, handler, scripts=ANY_ORIGIN)
 
     def metadata(self) -> Mapping[str, object]:
         """Return the metadata that belong to no other endpoint."""

@@ -40,7 +40,7 @@ class ProtectedResourceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Whether certificates of clients can reach this service."""
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("GET", PATH, self.describe, head=True, scripts=ANY_ORIGIN, below=True),)
+        return (Direct("GET", PATH, self.describe, scripts=ANY_ORIGIN, below=True),)
 
     async def describe(self, request: Message) -> Answer:
         """Return the metadata; 404 for an API that is unknown or has no URL."""

@@ -54,7 +54,7 @@ class RegisterEndpoint:
     def routes(self) -> Iterable[Route]:
         return (
             Direct("POST", PATH, self._guard(self.register), scripts=ANY_ORIGIN),
-            web.get(ONE, _for_aiohttp(self._guard(self.read)), allow_head=False),
+            web.get(ONE, _for_aiohttp(self._guard(self.read))),
             web.put(ONE, _for_aiohttp(self._guard(self.update))),
             web.delete(ONE, _for_aiohttp(self._guard(self.delete))),
         )

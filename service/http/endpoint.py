@@ -127,8 +127,6 @@ class Direct(NamedTuple):
     """`*` for every method."""
     path: str
     handler: Callable[[Message], Awaitable[Answer]]
-    head: bool = False
-    """Whether HEAD is answered, too."""
     scripts: ScriptAccess | None = None
     below: bool = False
     """Whether it is the route of every path that begins with this one."""
@@ -143,7 +141,7 @@ class Direct(NamedTuple):
 
         path = self.path + "{below:.*}" if self.below else self.path
         if self.method == "GET":
-            return web.get(path, handle, allow_head=self.head)
+            return web.get(path, handle)  # HEAD, too (RFC 9110 §9.1)
         return web.route(self.method, path, handle)
 
 

@@ -60,7 +60,7 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
 
     def page(self, path: str, handler: PageHandler) -> web.RouteDef:
         """Return the route of GET; its errors are pages."""
-        return web.get(path, self.around(handler), allow_head=False)
+        return web.get(path, self.around(handler))
 
     def page_and_form(
         self, path: str, page: PageHandler, submit: PageHandler

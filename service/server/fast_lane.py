@@ -29,6 +29,11 @@ _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
 
+_CANNOT_BE_WRITTEN = (
+    b"HTTP/1.1 500 Internal Server Error\r\nServer: token-service\r\nCache-Control: no-store\r\n"
+    b"X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
+
 
 class Lane(msgspec.Struct, kw_only=True, eq=False):
     """The state that the connections of one server share."""
@@ -229,7 +234,8 @@ class LaneConnection(asyncio.Protocol):
             transport.write(self._serialize(answer))
         except Exception:
             log.exception("an answer could not be written")
-            self.abort()
+            transport.write(_CANNOT_BE_WRITTEN)
+            transport.close()
             return
         if "Connection" in answer.headers or self._lane.closing:
             transport.close()

@@ -257,7 +257,18 @@ async def test_what_a_proxy_tells_twice_is_refused(
 
 @pytest.mark.parametrize(
     "query",
-    ["scope=a&scope=b", "max_age=soon", "max_age=-1", "acr=a&acr=a", "scopes=api1.read", "Scope=a"],
+    [
+        *("scope=a&scope=b", "max_age=soon", "max_age=-1", "acr=a&acr=a", "scopes=api1.read"),
+        *(
+            "Scope=a",
+            "scope=%00",
+            "scope=a%0D%0Ab",
+            "acr=%7F",
+            "acr=%22",
+            "scope=a%C3%A9",
+            "acr=%1b",
+        ),
+    ],
 )
 async def test_a_check_that_is_set_up_wrongly_fails_closed(
     service: RunningService, token: str, query: str

@@ -700,6 +700,9 @@ def test_the_issuer_is_a_secure_base(file: Path, issuer: str) -> None:
         ("0.0.0.0", "memory://", True),  # noqa: S104
         ("127.0.0.1", "memory://", False),
         ("0.0.0.0", "redis://redis", False),  # noqa: S104
+        ("'::'", "memory://", True),
+        ("[localhost, '::1']", "memory://", False),
+        ("['::1', 192.0.2.1]", "memory://", True),
     ],
 )
 def test_development_that_other_machines_reach_is_doubtful(

@@ -132,7 +132,6 @@ def test_a_variable_is_text_where_text_is_wanted(read: Callable[..., Any]) -> No
 @pytest.mark.parametrize(
     ("variable", "value", "setting"),
     [
-        ("SERVICE_HOST", "localhost", "server.host"),
         ("SERVICE_PORT", "9090", "server.port"),
         ("SERVICE_STORE_URL", "memory://x", "store.url"),
     ],
@@ -142,6 +141,22 @@ def test_the_environment_beats_the_file(
 ) -> None:
     configuration = read("server: {host: '::1', port: 1}", **{variable: value})
     assert str(attrgetter(setting)(configuration)) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "hosts"),
+    [
+        ("'::'", ("::",)),
+        ("'::1, localhost'", ("::1", "localhost")),
+        ("['::1', 127.0.0.1]", ("::1", "127.0.0.1")),
+        ("'${HOSTS}'", ("127.0.0.2", "::1")),
+    ],
+)
+def test_hosts_are_one_or_several(
+    read: Callable[..., Any], written: str, hosts: tuple[str, ...]
+) -> None:
+    configuration = read(f"server: {{host: {written}}}", HOSTS="127.0.0.2,::1")
+    assert configuration.server.host == hosts
 
 
 def test_port_0_is_listened_on_and_in_no_url(read: Callable[..., Any]) -> None:

@@ -166,4 +166,4 @@ async def test_a_client_may_register_for_a_signed_answer(
 
 async def test_other_methods_are_not_allowed(service: RunningService) -> None:
     answer = await service.request("DELETE", PATH)
-    assert (answer.status, answer.headers["Allow"]) == (405, "GET,POST")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET,HEAD,POST")

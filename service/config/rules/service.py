@@ -161,12 +161,13 @@ def server_is_set_up_safely(file: ConfigurationFile) -> Iterator[Finding]:
         yield warning(("server", "client_certificate_header"), message)
     if server.management_port == server.port:
         yield Finding(("server", "management_port"), "is the same as port", "leave it out to share")
-    if server.management_port is None and not is_loopback(server.host):
+    is_local = all(map(is_loopback, server.host))
+    if server.management_port is None and not is_local:
         message = "is not set, so everybody who reaches server.port can read /metrics"
         hint = "set it, or have your proxy refuse /metrics"
         yield warning(("server", "management_port"), message, hint)
     is_development = not _is_shared(file) and is_loopback(urlsplit(file.issuer).hostname or "")
-    if is_development and not is_loopback(server.host):
+    if is_development and not is_local:
         message = "lets other machines see the start page and the registered values on error pages"
         yield warning(("server", "host"), message, "set 127.0.0.1, or publish the port there only")
 

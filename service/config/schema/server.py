@@ -19,6 +19,16 @@ def _workers(value: object) -> int:
     raise types.expected("a number of processes, or auto")
 
 
+def _hosts(value: object) -> object:
+    """Return the hosts of a text with commas, which is how a variable has several."""
+    if not isinstance(value, str):
+        return value
+    return [host for each in value.split(",") if (host := each.strip())]
+
+
+_HOST: dict[str, object] = {"type": "string", "minLength": 1}
+
+
 @types.section
 class Tls(types.Section):
     """TLS of this service itself, if no proxy in front of it does that."""
@@ -38,8 +48,14 @@ class Tls(types.Section):
 class Server(types.Section):
     """The address, the processes and the limits of the server."""
 
-    host: types.Text = "127.0.0.1"
-    """The address to listen on; 0.0.0.0 for all."""
+    host: Annotated[
+        types.Many[types.Text],
+        types.BeforeValidator(_hosts),
+        types.Field(min_length=1),
+        types.written_as(_HOST, {"type": "array", "items": _HOST, "minItems": 1}),
+    ] = ("127.0.0.1",)
+    """The addresses to listen on, one or a list: `::` for all of the machine, of IPv6 and IPv4 (of IPv4 alone where there is no
+    IPv6), 0.0.0.0 for all of IPv4. All ports are there."""
     port: types.Port = 8080
     """The port to listen on."""
     workers: Annotated[
