@@ -139,8 +139,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
         PushedRequestEndpoint(
             from_clients=_requests_of_clients("par", parts, pages),
             arriving=parts.arriving,
-            enabled=shared.configuration.pushed_authorization_requests,
-            required=shared.configuration.require_pushed_authorization_requests,
+            settings=shared.configuration,
         ),
         DeviceAuthorizationEndpoint(
             from_clients=_requests_of_clients("device", parts, pages),

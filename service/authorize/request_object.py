@@ -258,6 +258,6 @@ def _read_unsigned(text: str) -> Claims:
     header = jose.unverified_header(text)
     if header.get("alg") != UNSIGNED or not text.endswith("."):
         raise JwtRefused("it is signed, though the client registered none")
-    if "crit" in header or str(header.get("typ", UNNAMED)).lower() not in _TYP:
+    if "crit" in header or jose.type_of(header) not in _TYP:
         raise JwtRefused("it is of another type, or names critical header parameters")
     return jose.unverified_claims(text)

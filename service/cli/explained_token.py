@@ -43,7 +43,7 @@ async def explain_token(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
-    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE, id_jag.TYP, TRANSACTION_TOKEN_TYP}
+    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE.lower(), id_jag.TYP, TRANSACTION_TOKEN_TYP}
     try:
         claims = jose.verify(token, parts.keys.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
@@ -51,14 +51,14 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
     except JwtRefused as refused:
         foreign = await _explain_foreign(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
-    typ = jose.unverified_header(token).get("typ")
+    typ = jose.type_of(jose.unverified_header(token))
     if typ == id_jag.TYP:
         return _explain_issued_id_jag(claims)
     if typ == TRANSACTION_TOKEN_TYP:
         is_over = cast("int", claims["exp"]) <= clock()
         state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
         return {"kind": "transaction token (JWT)"} | await _explain_claims(parts, claims, state)
-    if typ == ID_TOKEN_TYPE:
+    if typ == ID_TOKEN_TYPE.lower():
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
     else:

@@ -158,6 +158,7 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         claims = {name: value for name, value in token.claims.items() if name not in others}
         answer = {
             "active": True,
+            **_username(claims),
             **claims,
             "scope": format_scope(scope),
             "token_type": token_type(token.cnf),
@@ -179,7 +180,12 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         claims = dict(token.claims)
         if token.subject is not None:
             claims["sub"] = self.identifiers.find_sub(client, token.subject)
-        return {"active": True, **claims, "token_type": token_type(token.cnf)}
+        return {
+            "active": True,
+            **_username(claims),
+            **claims,
+            "token_type": token_type(token.cnf),
+        }
 
     def _claims_of_refresh_token(
         self, token: ActiveRefreshToken, client: Client
@@ -211,6 +217,12 @@ def _wants_jwt(request: Message, caller: Caller) -> bool:
     if caller.introspection_encrypted_response_alg is not None:
         return True
     return prefers(",".join(request.headers.getall("Accept", ())), SIGNED, to=JSON)
+
+
+def _username(claims: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the user's name for people, where the caller sees it as a claim (RFC 7662 §2.2)."""
+    name = claims.get("preferred_username")
+    return {"username": name} if isinstance(name, str) else {}
 
 
 def _name(caller: Caller) -> str:

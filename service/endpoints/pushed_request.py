@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from service.authorize.arriving import ArrivingRequests
 from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
+from service.config.schema.file import Settings
 from service.http.client_requests import ClientRequest, ClientRequests
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.model.authorization import Confirmation
@@ -25,19 +26,21 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     from_clients: ClientRequests
     arriving: ArrivingRequests
-    enabled: bool
-    required: bool
-    """Whether every client has to push its requests."""
+    settings: Settings
+    """Whether requests can be pushed, and whether every client has to."""
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),) if self.enabled else ()
+        if not self.settings.pushed_authorization_requests:
+            return ()
+        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
-        if not self.enabled:
+        if not self.settings.pushed_authorization_requests:
             return {}
+        required = self.settings.require_pushed_authorization_requests
         return {
             "pushed_authorization_request_endpoint": PATH,
-            "require_pushed_authorization_requests": self.required,
+            "require_pushed_authorization_requests": required,
         }
 
     async def push(self, request: Message) -> Answer:

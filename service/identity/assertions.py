@@ -12,7 +12,7 @@ from service.clock import clock
 from service.identity.providers.claims import find_linked_subject
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
-from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
+from service.keys.jose import JwtRefused, VerifiedClaims, type_of, unverified_claims
 from service.keys.times import check_times, time_in
 from service.model.client import Client
 from service.model.events import AssertionReplayed, AssertionUsed, Emit
@@ -32,7 +32,7 @@ MAX_JTI_LENGTH = 256
 MAX_DEPTH = 16
 """Levels of the claims; with more, nothing here could be encoded that holds them."""
 
-ASSERTION_TYPES = frozenset({UNNAMED, "jwt", "application/jwt", "authorization-grant+jwt"})
+ASSERTION_TYPES = frozenset({UNNAMED, "jwt", "authorization-grant+jwt"})
 """The `typ` headers of assertions (draft-ietf-oauth-rfc7523bis), in lower case."""
 
 
@@ -85,7 +85,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     ) -> ForeignAssertion:
         """Check the assertion without regard to the client that presents it."""
         header = accepted_header(assertion, algorithms=SIGNING_ALGORITHMS, typ=typ)
-        iss, id_jag = unverified_claims(assertion).get("iss"), str(header.get("typ")).lower() == TYP
+        iss, id_jag = unverified_claims(assertion).get("iss"), type_of(header) == TYP
         issuer = self.registry.current.find_trusted_issuer(iss, id_jag=id_jag)
         if issuer is None:
             raise JwtRefused("its issuer is not a trusted one, or not for JWTs of this type")

@@ -103,7 +103,7 @@ def accepted_header(
     header = jose.unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
-    if str(header.get("typ", UNNAMED)).lower() not in typ:
+    if jose.type_of(header) not in typ:
         raise JwtRefused("it is a JWT of another type")
     known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)  # and never `none`
     if header.get("alg") not in known or header["alg"] not in algorithms:

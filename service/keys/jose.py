@@ -238,6 +238,11 @@ def unverified_claims(token: str) -> Mapping[str, object]:
     return decode_json(token.split(".")[1])
 
 
+def type_of(header: Mapping[str, object]) -> str:
+    """Return the type as all sets of accepted types have it: in small letters, without `application/` (RFC 7515 §4.1.9)."""
+    return str(header.get("typ", "")).lower().removeprefix("application/")
+
+
 def verify(
     token: str, find_key: Callable[[str], Key | None], *, typ: Collection[str]
 ) -> VerifiedClaims:
@@ -245,7 +250,7 @@ def verify(
     header = unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
-    if str(header.get("typ")) not in typ:
+    if type_of(header) not in typ:
         raise JwtRefused("it is a JWT of another type")
     key = find_key(str(header.get("kid")))
     if key is None or key.alg != header.get("alg"):

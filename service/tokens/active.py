@@ -42,7 +42,7 @@ from service.tokens.permitted import (
 )
 from service.tokens.refresh_token import ActiveRefreshToken, is_of_family
 
-ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
+ACCESS_TOKEN_TYPES = frozenset({"at+jwt"})
 """The `typ` header of a JWT access token (RFC 9068 §2.1)."""
 
 _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {

@@ -143,7 +143,7 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
         """Verify the signature by a key of this service (True), or by the secret of the client in `aud` (False)."""
         alg = str(jose.unverified_header(token).get("alg"))
         if alg not in MAC_ALGORITHMS:
-            return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE}), True
+            return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE.lower()}), True
         client = await self.clients.find(str(jose.unverified_claims(token).get("aud")))
         if client is None or client.id_token_signed_response_alg != alg:
             raise jose.JwtRefused("the client in aud is registered for another algorithm")

@@ -197,7 +197,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         if refresh is None:
             refresh = self._begin_family(authorization, client, access, user_claims)
         id_token = None
-        if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
+        if grant.issue_id_token and OPENID in grant.scope:  # OIDC Core §3.1.3.3, §12.2
             hashed = HashedArtifacts(access_token=access.token, access_token_sha256=access.sha256)
             id_token = await self.id_tokens.mint(
                 authorization,

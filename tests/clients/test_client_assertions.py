@@ -93,8 +93,14 @@ async def test_another_client_id_with_the_assertion_is_refused(client: Signer) -
     assert (await client.ask(client_id="machine")).refusal == NEVER
 
 
-@pytest.mark.rfc("rfc7523bis#4")
-@pytest.mark.parametrize("typ", ["JWT", "jwt", "client-authentication+jwt"])
+@pytest.mark.rfc("rfc7523bis#4", "7515#4.1.9")
+@pytest.mark.parametrize(
+    "typ",
+    [
+        *("JWT", "jwt", "client-authentication+jwt", "application/jwt", "APPLICATION/JWT"),
+        "application/Client-Authentication+JWT",
+    ],
+)
 async def test_an_assertion_of_the_registered_type_is_accepted(client: Signer, typ: str) -> None:
     assert (await client.ask(await client.assertion(typ=typ))).status == 200
 

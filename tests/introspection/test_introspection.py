@@ -269,3 +269,30 @@ async def test_a_resource_gets_the_claims_of_the_token(
     tokens = await app_of("web").tokens()
     one = told(await service.introspect(tokens["access_token"]))
     assert one["sid"] == claims_in(tokens["id_token"])["sid"]
+
+
+@pytest.mark.rfc("7662#2.2")
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_an_api_that_may_see_the_user_name_gets_it_as_username(
+    service: RunningService, config: dict[str, Any], client: str
+) -> None:
+    before = (await service.user_token(client))["access_token"]
+    assert "username" not in told(await service.introspect(before))
+    config["users"]["list"][0]["claims"]["preferred_username"] = "ali"
+    config["api_resources"][0]["user_claims"] = ["preferred_username"]
+    reload(service, config)
+    token = (await service.user_token(client))["access_token"]
+    answer = told(await service.introspect(token))
+    assert (answer["username"], answer["preferred_username"]) == ("ali", "ali")
+
+
+@pytest.mark.rfc("7662#5")
+async def test_an_api_that_may_not_see_the_user_name_gets_none(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    config["users"]["list"][0]["claims"]["preferred_username"] = "ali"
+    config["api_resources"][1]["user_claims"] = ["preferred_username"]
+    reload(service, config)
+    token = (await service.user_token("frontend", "api1 api2"))["access_token"]
+    assert "username" not in told(await service.introspect(token, caller="api1"))
+    assert told(await service.introspect(token, caller="api2"))["username"] == "ali"

@@ -38,7 +38,9 @@ async def test_an_object_may_come_by_post(web: Sender) -> None:
 
 
 @pytest.mark.rfc("9101#10.8")
-@pytest.mark.parametrize("typ", ["JWT", "jwt", "oauth-authz-req+jwt"])
+@pytest.mark.parametrize(
+    "typ", ["JWT", "jwt", "oauth-authz-req+jwt", "application/oauth-authz-req+jwt"]
+)
 async def test_an_object_may_have_the_type_of_request_objects(web: Sender, typ: str) -> None:
     assert (await web.send(await web.signed(typ=typ))).has("login")
 

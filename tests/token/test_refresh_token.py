@@ -124,6 +124,15 @@ async def test_scope_can_be_narrowed_for_one_access_token(service: RunningServic
     assert (await refresh(service, second))["scope"] == first["scope"]
 
 
+@pytest.mark.rfc("openid-core#12.2")
+async def test_access_token_without_openid_brings_no_id_token(app: ClientApp) -> None:
+    first = await app.tokens(scope="openid api1 offline_access")
+    narrowed = await app.refresh(first["refresh_token"], scope="api1")
+    assert (narrowed.status, "id_token" in narrowed.json) == (200, False)
+    again = await app.refresh(narrowed["refresh_token"])
+    assert "id_token" in again.json
+
+
 @pytest.mark.parametrize("scope", ["api1 profile", "api1.read", "unknown", "offline_access"])
 async def test_scope_never_widens_and_the_attempt_spends_nothing(
     service: RunningService, scope: str

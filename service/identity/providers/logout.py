@@ -21,7 +21,7 @@ from service.model.provider_events import ProviderLogoutReceived, ProviderLogout
 from service.protocol.errors import InvalidRequest, TemporarilyUnavailable
 from service.store.stores import Stores
 
-LOGOUT_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "logout+jwt", "application/logout+jwt"})
+LOGOUT_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "logout+jwt"})
 """`logout+jwt` is recommended, and many providers send another one (§2.4)."""
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"

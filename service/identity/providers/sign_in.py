@@ -49,7 +49,7 @@ LIFETIME = 15 * 60
 MAX_KEPT = 16 * 1024
 """Bytes of a user's claims, methods and names; each session and authorization has them."""
 
-ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "application/jwt"})
+ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt"})
 
 _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 
