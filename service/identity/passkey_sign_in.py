@@ -44,6 +44,8 @@ class PasskeySignIn(msgspec.Struct, frozen=True, kw_only=True):
             sub = await self.used.owners.find(answer.unverified_credential_id)
             return await self._find_user(sub, asking.address, answer, tenants)
         except PasskeyRefused as refused:
+            if refused.unverified_credential_id is not None:
+                sub = await self.used.owners.find(refused.unverified_credential_id)
             self.emit(
                 PasskeyRejected(
                     subject=sub,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Iterable, Mapping
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -52,9 +53,13 @@ _Transport = Annotated[str, msgspec.Meta(pattern="^[a-z-]{1,20}$")]
 class PasskeyRefused(Exception):
     """The response of an authenticator is not accepted; the text is for the audit log alone."""
 
-    def __init__(self, reason: PasskeyRefusal, cause: str) -> None:
+    def __init__(
+        self, reason: PasskeyRefusal, cause: str, *, unverified_credential_id: str | None = None
+    ) -> None:
         super().__init__(cause)
         self.reason: PasskeyRefusal = reason
+        self.unverified_credential_id = unverified_credential_id
+        """The passkey that the response names; None where it was not read."""
 
 
 class RelyingParty(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,15 +193,16 @@ class Passkeys(msgspec.Struct, frozen=True, kw_only=True):
             said = _decode_client_data(decode_base64url(sent.response.client_data))
         except (ValueError, RecursionError) as error:
             raise PasskeyRefused("malformed", "the response is malformed") from error
+        refused = partial(PasskeyRefused, unverified_credential_id=sent.id)
         challenges, key = self.stores.passkey_challenges, digest(said.challenge)
         (binding,) = await self.stores.kv.read(challenges.read(key))
         if binding is None or not hmac.compare_digest(binding, asking.binding):
-            raise PasskeyRefused("expired", "the challenge is used, expired, or of another page")
+            raise refused("expired", "the challenge is used, expired, or of another page")
         (dropped,) = await self.stores.kv.write(challenges.drop(key), durable=True)
         if not dropped:
-            raise PasskeyRefused("expired", "the challenge is used")
+            raise refused("expired", "the challenge is used")
         if said.cross_origin or said.top_origin is not None:
-            raise PasskeyRefused("unverified", "a page in a frame of another site has asked")
+            raise refused("unverified", "a page in a frame of another site has asked")
         return Answer(unverified=sent, challenge=said.challenge)
 
     def register(self, asking: Asking, answer: Answer, *, name: str) -> Passkey:

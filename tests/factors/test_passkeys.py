@@ -191,11 +191,12 @@ async def test_counter_that_goes_back_is_refused_and_audited(
     ("lie", "subject"),
     [
         ({"origin": "https://evil.example"}, ALICE),
+        ({"client_data": {"crossOrigin": True}}, ALICE),
         ({"sign": lambda _: b"nonsense"}, ALICE),
         ({"user_handle": "c29tZWJvZHk"}, ALICE),
         ({"credential_id": b"unknown"}, None),
     ],
-    ids=["origin", "signature", "another-user", "unknown"],
+    ids=["origin", "frame", "signature", "another-user", "unknown"],
 )
 async def test_refused_passkey_is_audited_with_its_user(
     app: ClientApp,
