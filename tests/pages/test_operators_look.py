@@ -19,7 +19,6 @@ from service.pages.colours import (
     style_sheet_of_accent,
     style_sheet_of_background,
 )
-from service.pages.folders import BUILT_IN
 from service.pages.looks import style_sheet
 from service.start_rules import START_RULES
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
@@ -62,10 +61,6 @@ async def test_another_replicas_hash_gets_the_present_file_uncached(
 async def test_only_static_files_are_served(aiohttp_client: Callable[..., Any], name: str) -> None:
     client = await aiohttp_client(Browser().app)
     assert (await client.get(f"/static/{name}")).status == 404
-
-
-def test_the_style_sheet_is_small() -> None:
-    assert (BUILT_IN / "static/style.css").stat().st_size < 20_000
 
 
 def write(folder: Path, name: str, text: str) -> None:
