@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 import msgspec
 import orjson
 
@@ -10,6 +12,7 @@ from service.authorize.parking import ParkedRequest, Parking
 from service.authorize.user_codes import UserCodes
 from service.identity.sessions import new_authorization, note_client
 from service.model.events import AuthorizationGranted, ConsentDenied, Emit, UserCodeRefused
+from service.model.handle import digest
 from service.model.polling import PolledPlace, PolledRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.authorization_details import types_of
@@ -32,6 +35,15 @@ def place_in(params: Params) -> PolledPlace | None:
     """Return the place of the device's request, if these are the parameters of one."""
     selector, _, name = (params.get(PLACE) or "").partition(" ")
     return PolledPlace(selector, name) if name else None
+
+
+class Outcome(Enum):
+    """The end of a device's request, as one of those sees it who have entered its code."""
+
+    ALLOWED = auto()
+    DENIED = auto()
+    ANSWERED_ELSEWHERE = auto()
+    EXPIRED = auto()
 
 
 class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,11 +72,15 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
         place = place_in(parked.params)
         return None if place is None else await self.polling.find_pending(place)
 
-    async def is_allowed(self, parked: ParkedRequest) -> bool | None:
-        """Return the user's decision, if it was made."""
+    async def find_outcome(self, parked: ParkedRequest) -> Outcome:
+        """Return how a request ended that waits no longer."""
         place = place_in(parked.params)
         decision = None if place is None else await self.polling.find_decision(place)
-        return None if decision is None else decision.authorization_id is not None
+        if decision is None:
+            return Outcome.EXPIRED
+        if decision.attempt != _attempt_by(parked):
+            return Outcome.ANSWERED_ELSEWHERE
+        return Outcome.DENIED if decision.authorization_id is None else Outcome.ALLOWED
 
     async def allow(
         self, parked: ParkedRequest, polled: PolledRequest, interaction: Interaction
@@ -85,7 +101,8 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
             cnf=polled.cnf,
         )
         clients = note_client(stores, request.client, session)
-        await self.polling.approve(place, polled, authorization, *clients)
+        attempt = _attempt_by(parked)
+        await self.polling.approve(place, polled, authorization, *clients, attempt=attempt)
         self.emit(
             AuthorizationGranted(
                 client_id=request.client.client_id,
@@ -100,8 +117,13 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse it, if it still waits; the user may be unknown yet."""
         place, polled = place_in(parked.params), await self.find(parked)
         if place is not None and polled is not None:
-            await self.polling.deny(place, polled)
+            await self.polling.deny(place, polled, attempt=_attempt_by(parked))
             self.emit(ConsentDenied(client_id=polled.client_id, subject=subject))
+
+
+def _attempt_by(parked: ParkedRequest) -> str:
+    """Return the id of an answer that is given in the browser whose parked request this is."""
+    return digest(parked.id)
 
 
 def _parameters(polled: PolledRequest, place: PolledPlace, user_code: str) -> Params:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from aiohttp import web
 
-from service.authorize.device import CONFIRM, PATH, USER_CODE, place_in
+from service.authorize.device import CONFIRM, PATH, USER_CODE, Outcome, place_in
 from service.authorize.flow import NextStep
 from service.authorize.interaction import Interaction
 from service.authorize.user_codes import format_user_code, parse_user_code
@@ -19,6 +19,14 @@ from service.protocol.errors import InvalidRequest
 
 MAX_TYPED = 40
 """Characters that the field takes."""
+
+
+_SHOWN_OUTCOMES: Mapping[Outcome, Mapping[str, object]] = {
+    Outcome.ALLOWED: {"allowed": True},
+    Outcome.DENIED: {"allowed": False},
+    Outcome.ANSWERED_ELSEWHERE: {"allowed": None, "answered_elsewhere": True},
+    Outcome.EXPIRED: {"allowed": None},
+}
 
 
 class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +87,9 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _show_request(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
         flow = self.sign_in.flow
         if await flow.devices.find(waiting.parked) is None:
-            decision = {"allowed": await flow.devices.is_allowed(waiting.parked)}
-            return self.sign_in.show(visit, "device_done.html", waiting, context=decision)
+            outcome = await flow.devices.find_outcome(waiting.parked)
+            context = {"action": PATH, **_SHOWN_OUTCOMES[outcome]}
+            return self.sign_in.show(visit, "device_done.html", waiting, context=context)
         interaction, step = await flow.read_device(waiting.parked, visit.visitor)
         if step is not CONFIRM:
             return self._go_on(visit, waiting, step.path)

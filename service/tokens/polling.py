@@ -95,6 +95,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         request: PolledRequest,
         authorization: Authorization,
         *writes: Command,
+        attempt: str = "",
     ) -> None:
         """Let the next poll have the authorization, whose id is new and whose `grant_type` is the request's.
 
@@ -103,7 +104,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         the same moment nothing is decided: LoginRequired.
         """
         stores, one, ttl = self.stores, authorization.id, _ttl(request)
-        decision = Decision(attempt=new_selector(), authorization_id=one)
+        decision = Decision(attempt=attempt or new_selector(), authorization_id=one)
         answers = await stores.kv.write(
             *begin(stores, authorization, ttl=ttl),
             *writes,
@@ -122,12 +123,14 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
             raise
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
-    async def deny(self, place: PolledPlace, request: PolledRequest, *writes: Command) -> None:
+    async def deny(
+        self, place: PolledPlace, request: PolledRequest, *writes: Command, attempt: str = ""
+    ) -> None:
         """Let every poll be refused; raise AlreadyAnswered if the user has decided before.
 
         Further commands are in the same round trip.
         """
-        decision = Decision(attempt=new_selector())
+        decision = Decision(attempt=attempt or new_selector())
         write = self._decide(decision, place, _ttl(request))
         answers = await self.stores.kv.write(*writes, write, durable=True)
         await self._require_first(decision, place, answers[-1])

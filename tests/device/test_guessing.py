@@ -66,7 +66,7 @@ async def test_the_sixth_wrong_code_in_a_browser_is_refused_and_so_is_a_right_on
 async def test_page_after_too_many_wrong_codes_says_how_long_to_wait(tv: Television) -> None:
     await statuses(tv.browser, "192.0.2.1", 5)
     refused = await guess(tv.browser, WRONG)
-    assert "Too many codes were wrong. Please try again in 10 minutes." in refused.text
+    assert "Too many wrong codes. Try again in 10 minutes." in refused.text
     assert refused.element("start-again")["href"] == "/device"
 
 
