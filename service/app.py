@@ -255,7 +255,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
 
 def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For users who come without a client's request: start page, account and logout."""
-    shared = parts.shared
+    links = parts.shared.configuration.ui.links
     return (
         EndSessionEndpoint(
             sign_in=pages.sign_in, logout=parts.user_logout, parking=parts.parked_logouts
@@ -268,7 +268,8 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
         _home_endpoint(parts, pages),
         RedirectEndpoint(
-            path=CHANGE_PASSWORD, location=shared.configuration.ui.links.get("forgot_password")
+            path=CHANGE_PASSWORD,
+            location=links.get("change_password", links.get("forgot_password")),
         ),
         pages.errors,
     )

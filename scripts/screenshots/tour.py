@@ -84,7 +84,7 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
     file = yaml.safe_load((REPOSITORY / "config.yaml").read_text())
     written = yaml.safe_dump(file).replace("http://localhost:${SERVICE_PORT:-8080}", issuer)
     settings: dict[str, Any] = yaml.safe_load(written)
-    links = ("help", "privacy", "imprint", "forgot_password", "register")
+    links = ("help", "privacy", "imprint", "forgot_password", "change_password", "register")
     settings |= {
         "server": {"port": int(issuer.rpartition(":")[2])},
         "ui": {

@@ -120,12 +120,13 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             response = see_other(continue_uri)
         else:
             context = {"client": logout.shown_client, "continue_uri": continue_uri}
+            again = {} if continue_uri or frames else {"action": CONFIRM}
             response = self.sign_in.pages.render(
                 request,
                 "logged_out.html",
                 ui_locales=logout.ui_locales,
                 frame_src=frames,
-                context={**context, "frontchannel_uris": frames},
+                context={**context, **again, "frontchannel_uris": frames},
             )
         cookies = self.sign_in.visits.cookies
         if cookies.get(request, Cookie.SESSION):

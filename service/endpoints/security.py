@@ -10,6 +10,7 @@ from aiohttp import web
 from service.identity.factors.enrolment import FactorChanges, read_name
 from service.model.factors import Factors, Passkey, Totp
 from service.model.session import Session
+from service.model.user import LOCAL
 from service.pages.factor_pages import notice_of_recovery_codes
 from service.pages.own_account import ask_for_session, find_fresh_session, find_own_session
 from service.pages.own_pages import ADD_FACTOR, SECURITY
@@ -72,6 +73,7 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         context = {
             "action": PATH,
             "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "has_password": session.idp == LOCAL,
             "factors": _list(factors),
             "recovery_codes_left": len(factors.recovery_codes),
             "addable": [

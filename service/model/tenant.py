@@ -11,7 +11,7 @@ from service.protocol.email_domain import normalize_domain
 CLAIM = "tenant"
 """The claim that names a user's tenant."""
 
-LinkName = Literal["help", "privacy", "imprint", "forgot_password", "register"]
+LinkName = Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"]
 
 
 def _email_domain(value: str) -> str:

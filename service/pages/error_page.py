@@ -92,7 +92,10 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
         refusal = request.match_info.http_exception
         is_browser = "text/html" in request.headers.get("Accept", "").lower()
         if isinstance(refusal, web.HTTPNotFound) and is_browser:
-            return self.pages.render(request, "not_found.html", status=refusal.status, context={})
+            context = {"own_query": "?"}
+            return self.pages.render(
+                request, "not_found.html", status=refusal.status, context=context
+            )
         return await handler(request)
 
     async def _show_own_page(self, _: web.Request) -> web.Response:
@@ -102,6 +105,7 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
         refused = error.refused
         self.emit(AuthorizationRefused.by(error, refused.client_id))
         context: dict[str, object] = {
+            "own_query": self.pages.own_query(request),
             "error": error.code,
             "error_description": error.description,
             "request_id": request_id() or "",

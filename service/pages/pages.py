@@ -92,6 +92,14 @@ class Pages:
         self.keep_language(request, page)
         return page
 
+    def own_query(self, request: web.Request) -> str | None:
+        """Return the query with which this page can be asked for in another language, which is to be appended; None after a form."""
+        query = request.rel_url.raw_query_string
+        if request.method == "POST" or len(query) > MAX_QUERY_LENGTH:
+            return None
+        kept = [one for one in query.split("&") if one and not one.startswith("language=")]
+        return "".join(["?", *[f"{one}&" for one in kept]])
+
     def keep_language(self, request: web.Request, response: web.Response) -> None:
         """Set a cookie for the language that the user has chosen; a redirect would lose it otherwise."""
         chosen = _chosen_language(request)

@@ -32,6 +32,12 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = navigator.clipboard === undefined; // which plain http has on loopback only
 }
 
+/* <button data-print>; the browser's own menu prints the same */
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.addEventListener("click", () => print());
+  button.hidden = false;
+}
+
 /* A second click on the button of a form, while the first one is not answered yet, would take the place of its answer. */
 let sent = new WeakSet();
 document.addEventListener("submit", (event) => {

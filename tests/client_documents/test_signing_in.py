@@ -83,7 +83,7 @@ async def test_an_application_on_the_device_does_not_prove_the_host(
     url = site.publish(redirect_uris=[LOOPBACK])
     page = await DocumentApp(service, browser, url, uri="http://127.0.0.1:7/callback").login()
     assert page.text_of("stranger").startswith(
-        f"An application on this device says that it is {site.place}."
+        f"An application on this device says it is {site.place}."
     )
     assert "127.0.0.1" in page.text_of("answer-host")
 

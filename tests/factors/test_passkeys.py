@@ -169,7 +169,7 @@ async def test_what_the_passkey_did_not_sign_for_this_page_is_refused_alike(
         setattr(mine, name, value)
     page = await use(app.browser, await app.authorize(), mine)
     assert (page.status, page.path) == (200, "/account/login")
-    assert page.text_of("login-error").startswith("This passkey did not work.")
+    assert page.text_of("login-error").startswith("That passkey didn’t work.")
 
 
 @pytest.mark.parametrize("step", ["alone", "second factor"])

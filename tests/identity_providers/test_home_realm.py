@@ -119,7 +119,7 @@ async def test_client_without_local_login_asks_for_the_address_and_for_no_passwo
 ) -> None:
     app = app_of("implicit")
     page = await name_given(app, "alice")
-    assert page.text_of("login-error").startswith("Nobody can sign in here with this address")
+    assert page.text_of("login-error").startswith("This address can’t be used to sign in here")
     assert not page.has("password")
     sent = await app.browser.submit(page, username="a@partner.example", action="login")
     assert sent.url.startswith(fake.issuer)

@@ -22,6 +22,7 @@ async def test_an_unknown_path_is_a_page_for_a_browser(browser: Browser) -> None
     page = await browser.get("/no-such-page", headers=HTML)
     assert (page.status, page.lang) == (404, "de")
     assert page.element("home")["href"] == "/"
+    assert 'class="mark"' in page.text
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
 
 
@@ -54,6 +55,19 @@ async def test_a_browser_finds_an_icon_without_a_page(service: RunningService) -
 async def test_no_link_leaves_the_change_password_path_unknown(service: RunningService) -> None:
     async with service.http.get(f"{service.issuer}{CHANGE_PASSWORD}") as answer:
         assert answer.status == 404
+
+
+async def test_a_link_for_changing_the_password_comes_first(
+    config: dict[str, Any], start: Any
+) -> None:
+    links = {
+        "forgot_password": "https://example.com/lost",
+        "change_password": "https://example.com/new",
+    }
+    config["ui"]["links"] = links
+    service = await start(config)
+    answer = await service.get(CHANGE_PASSWORD)
+    assert (answer.status, answer.headers["Location"]) == (303, "https://example.com/new")
 
 
 async def test_a_link_is_where_password_managers_are_sent(

@@ -132,7 +132,7 @@ SCREENS: dict[str, dict[str, Any]] = {
         "details": [],
         **FORM,
     },
-    "device_done.html": {"client": CLIENT, "allowed": True},
+    "device_done.html": {"action": "/device", "client": CLIENT, "allowed": True, **FORM},
     "logout.html": {"action": "/account/logout", "client": CLIENT, "user": ALICE, **FORM},
     "logged_out.html": {"client": CLIENT, "continue_uri": None, "frontchannel_uris": []},
     "error.html": {
@@ -202,6 +202,7 @@ SCREENS: dict[str, dict[str, Any]] = {
         "action": "/account/security",
         "csrf": "anti-forgery",
         "session_id": "S" * 16,
+        "has_password": True,
         "user": ALICE,
         "factors": [
             SimpleNamespace(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 
 from tests.pages.screens import LANGUAGES, SCREENS, Browser, Elements, each_screen, policy_of
@@ -120,6 +122,32 @@ def test_the_login_page_links_to_a_new_password_and_a_new_account() -> None:
     page = Elements(Browser(links=links).sees("login.html"))
     assert page.every("a", id="forgot-password")[0]["href"] == "https://acme.example/pw"
     assert page.every("a", id="register")[0]["href"] == "https://acme.example/new"
+
+
+def test_the_security_page_links_to_where_a_password_is_changed() -> None:
+    links = {"change_password": "https://acme.example/pw"}
+    with_link = Elements(Browser(links=links).sees("security.html", has_password=True))
+    assert with_link.every("a", id="change-password")[0]["href"] == "https://acme.example/pw"
+    for page in (
+        Browser(links=links).sees("security.html", has_password=False),
+        Browser().sees("security.html", has_password=True),
+    ):
+        assert "change-password" not in Elements(page).ids()
+
+
+def test_recovery_codes_can_be_downloaded_without_a_script(browser: Browser) -> None:
+    (link,) = Elements(browser.sees("recovery_codes.html")).every("a", id="download")
+    kind, _, text = str(link["href"]).partition(",")
+    assert (kind, link["download"]) == ("data:text/plain;charset=utf-8", "recovery-codes.txt")
+    codes = SCREENS["recovery_codes.html"]["codes"]
+    assert unquote(text).split()[-len(codes) :] == codes
+
+
+@pytest.mark.parametrize("template", ["account.html", "security.html", "requests.html"])
+def test_the_pages_of_the_account_link_to_each_other(browser: Browser, template: str) -> None:
+    links = {link["href"] for link in Elements(browser.sees(template)).every("a")}
+    paths = ("/auth/account", "/auth/account/security", "/auth/account/requests")
+    assert links.issuperset(paths)
 
 
 def test_without_a_local_login_there_is_no_password_to_forget() -> None:

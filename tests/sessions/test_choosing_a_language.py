@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
@@ -14,10 +15,10 @@ from tests.driving.client_app import ClientApp
 pytestmark = pytest.mark.rfc("9110#12.5.4")
 
 
-async def choose(browser: Browser, page: Page, tag: str) -> Page:
+async def choose(browser: Browser, page: Page, tag: str, **options: Any) -> Page:
     """Follow the link to the page in another language."""
     (href,) = re.findall(rf'<a href="([^"]+)" lang="{tag}"', page.text)
-    return await browser.get(urljoin(page.url, unescape(href)))
+    return await browser.get(urljoin(page.url, unescape(href)), **options)
 
 
 async def test_the_login_page_is_shown_in_the_chosen_language(app: ClientApp) -> None:
@@ -52,6 +53,35 @@ async def test_a_page_after_a_wrong_password_leads_to_the_same_request(app: Clie
 async def test_a_choice_that_is_answered_by_a_redirect_is_remembered(browser: Browser) -> None:
     page = await browser.get("/account?language=de")
     assert (page.path, page.lang) == ("/account/login", "de")
+
+
+async def test_a_refusal_is_shown_in_the_chosen_language(app: ClientApp) -> None:
+    refused = await app.authorize(client_id="unknown", scope="openid <b>")
+    page = await choose(app.browser, refused, "de")
+    assert (page.lang, page.status, page.error) == ("de", refused.status, refused.error)
+    assert page.text_of("error-description") == refused.text_of("error-description")
+
+
+async def test_an_unknown_path_is_shown_in_the_chosen_language(browser: Browser) -> None:
+    html = {"Accept": "text/html"}
+    page = await browser.get("/evil.example/?language=fr", headers=html)
+    assert (page.status, page.lang) == (404, "fr")
+    assert "evil.example" not in page.text
+    page = await choose(browser, page, "es", headers=html)
+    assert (page.status, page.lang) == (404, "es")
+
+
+async def test_the_page_after_a_logout_is_shown_in_the_chosen_language(app: ClientApp) -> None:
+    await app.login()
+    page = await app.browser.submit(await app.browser.get("/connect/endsession"), action="logout")
+    page = await choose(app.browser, page, "de")
+    assert (page.lang, page.has("logout-success")) == ("de", True)
+
+
+@pytest.mark.parametrize("query", ["%FF=%FF", "a=b&a=c", "language=de&language=fr", "%ED%A0%80"])
+async def test_any_query_of_a_refused_request_is_kept(browser: Browser, query: str) -> None:
+    page = await choose(browser, await browser.get(f"/connect/authorize?{query}"), "de")
+    assert (page.lang, page.status) == ("de", 400)
 
 
 @pytest.mark.parametrize("language", ["xx", "../de", "de%00", "", "x" * 2000])

@@ -108,11 +108,12 @@ class Ui(types.Section):
     """The colour behind the pages, as in CSS; dark pages have a darker shade of it. `check` warns if text on it is hard to read.
     null: a light or dark grey."""
     links: dict[
-        Literal["help", "privacy", "imprint", "forgot_password", "register"], types.WebUrl
+        Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"],
+        types.WebUrl,
     ] = field(default_factory=dict)
     """Pages of yours: help, privacy and imprint are linked at the foot of every page, forgot_password and register on the
-    login page. `/.well-known/change-password` also leads to forgot_password, and `prompt=create` to register, with the URL
-    `return_to` at which the user then signs in."""
+    login page, change_password at /account/security. `/.well-known/change-password` leads to change_password, else to
+    forgot_password, and `prompt=create` to register, with the URL `return_to` at which the user then signs in."""
 
 
 @types.section
