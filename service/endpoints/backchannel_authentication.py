@@ -20,8 +20,7 @@ from service.model.events import Emit
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
 from service.pages.own_pages import REQUESTS
-
-PATH = "/connect/ciba"
+from service.protocol.paths import BACKCHANNEL_AUTHENTICATION
 
 
 class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +34,14 @@ class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=Tru
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.ask),)
+        return (Direct("POST", BACKCHANNEL_AUTHENTICATION, self.ask),)
 
     def metadata(self) -> Mapping[str, object]:
         """Return the metadata of CIBA Core §4, if any client may use it."""
         if CIBA not in self.registrable.grant_types | self.registry.current.grant_types:
             return {}
         return {
-            "backchannel_authentication_endpoint": PATH,
+            "backchannel_authentication_endpoint": BACKCHANNEL_AUTHENTICATION,
             "backchannel_token_delivery_modes_supported": ["poll", "ping"],
             "backchannel_authentication_request_signing_alg_values_supported": list(
                 SIGNING_ALGORITHMS

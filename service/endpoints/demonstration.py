@@ -28,6 +28,7 @@ from service.keys.jose import looks_like_jwt, unverified_claims, unverified_head
 from service.model.client import Client, verifies_any
 from service.model.registry import Registry
 from service.model.request_context import request_id
+from service.pages.first_request import find_first_request
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import InvalidRequest
@@ -140,7 +141,9 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         else:
             clients = [*self._clients(story.secrets, browser)]
             start = next((each["sign_in"] for each in clients if each["sign_in"]), None)
-            context |= {"clients": clients, "people": await self._people(start)}
+            people = await self._people(start)
+            self._add_requests(clients, people[0]["user"].username if people else None)
+            context |= {"clients": clients, "people": people}
         return self.sign_in.show(visit, TEMPLATE, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
@@ -184,7 +187,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
         return Story(issuer=flow.reader.issuer, registry=registry, secrets=secrets, send=send)
 
-    def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, object]]:
+    def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, Any]]:
         """Yield the clients that can be used without a secret or with a guessed one."""
         clients = [
             each for each in self.sign_in.flow.registry.current.clients.values() if each.enabled
@@ -198,9 +201,20 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 "acts_for_itself": "client_credentials" in client.allowed_grant_types,
             }
 
-    async def _people(self, sign_in: object) -> list[dict[str, object]]:
+    def _add_requests(self, clients: Iterable[dict[str, Any]], username: str | None) -> None:
+        """Add to each client without a button the request that it begins with."""
+        for each in clients:
+            if username and not each["sign_in"] and not each["acts_for_itself"]:
+                each["request"] = find_first_request(
+                    each["client"],
+                    secret=each["secret"],
+                    username=username,
+                    issuer=self.sign_in.flow.reader.issuer,
+                )
+
+    async def _people(self, sign_in: object) -> list[dict[str, Any]]:
         """Return the users whose password is their name, with a link to sign in."""
-        people: list[dict[str, object]] = []
+        people: list[dict[str, Any]] = []
         for user in self.sign_in.flow.registry.current.users[:MOST]:
             guess = (user.username, user.password)
             if user.enabled and guess not in self._guessed:

@@ -28,6 +28,7 @@ from service.protocol.errors import (
     UnauthorizedClient,
 )
 from service.protocol.params import Params
+from service.protocol.paths import DEVICE_AUTHORIZATION
 from service.protocol.redirect_uri import with_query
 from service.protocol.scope import format_scope
 from service.store.room import Room
@@ -35,8 +36,6 @@ from service.store.stores import Stores
 from service.tokens.granting import ScopeRule
 from service.tokens.polling import INTERVAL, StartedPolling, start
 from service.tokens.scope import requested_scope
-
-PATH = "/connect/deviceauthorization"
 
 ATTEMPTS = 5
 """User codes to try: one in ten thousand millions is taken already, even where many devices wait."""
@@ -55,12 +54,12 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("POST", PATH, self.begin, scripts=CLIENT_ORIGINS),)
+        return (Direct("POST", DEVICE_AUTHORIZATION, self.begin, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         if DEVICE_CODE not in self.registrable.grant_types | self.registry.current.grant_types:
             return {}
-        return {"device_authorization_endpoint": PATH}
+        return {"device_authorization_endpoint": DEVICE_AUTHORIZATION}
 
     async def begin(self, request: Message) -> Answer:
         async with self.from_clients.read(request) as sent:

@@ -6,6 +6,8 @@ AUTHORIZE = "/connect/authorize"
 TOKEN = "/connect/token"
 INTROSPECTION = "/connect/introspect"
 REVOCATION = "/connect/revocation"
+DEVICE_AUTHORIZATION = "/connect/deviceauthorization"
+BACKCHANNEL_AUTHENTICATION = "/connect/ciba"
 
 
 def token_endpoint_of(issuer: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.documentation.conftest import Shell
 from tests.driving.browser import Browser, Page
 
 
@@ -116,3 +117,22 @@ async def test_a_refused_sign_in_is_shown(demonstration_browser: Browser) -> Non
     page = await demonstration_browser.get(link_of(page, "person", "alice"))
     page = await demonstration_browser.submit(page, action="cancel")
     assert "access_denied" in page.text_of("sign-in-error")
+
+
+async def test_each_client_has_a_button_or_a_request(
+    demonstration_browser: Browser, shell: Shell
+) -> None:
+    page = await demonstration_browser.get("/")
+    rows = page.text.partition('id="clients"')[2].split('<li class="row">')[1:]
+    requests = [re.search(r"<pre>(curl [^<]*)</pre>", row) for row in rows]
+    assert len(rows) > 6
+    for row, request in zip(rows, requests, strict=True):
+        assert request or "data-client=" in row
+    commands = [html.unescape(found[1]) for found in requests if found]
+    answers = [json.loads(answer) for answer in shell(commands)]
+    begun = {"device_code", "auth_req_id", "access_token"}
+    assert [answer for answer in answers if not begun & answer.keys()] == [
+        {"error": "invalid_grant", "error_description": answers[-1]["error_description"]}
+    ]
+    for path in ("/device", "/account/requests"):
+        assert f'href="{path}"' in page.text
