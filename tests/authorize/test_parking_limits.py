@@ -47,6 +47,14 @@ async def test_other_networks_are_not_limited(app: ClientApp) -> None:
     assert (await send(app, "2001:db8:0:2::1")).status == 303
 
 
+@pytest.mark.rfc("6177#2")
+async def test_networks_of_one_ipv6_site_have_the_limit_of_four(app: ClientApp) -> None:
+    sites = [f"2001:db8:7:{network:x}::1" for network in range(13)]
+    answers = [await send(app, address) for address in sites]
+    assert [answer.status for answer in answers] == [303] * 12 + [429]
+    assert (await send(app, "2001:db8:8::1")).status == 303
+
+
 async def test_a_long_request_counts_as_several(app: ClientApp) -> None:
     assert (await send(app, state="s" * 2_000)).status == 303
     assert (await send(app)).status == 429

@@ -252,6 +252,29 @@ async def test_what_one_network_stores_is_within_its_bound(
     assert 500 not in statuses
 
 
+COUNTED = [
+    endpoint for endpoint in SENT if endpoint.startswith(("/connect/par", "/connect/device"))
+]
+COUNTED += ["/connect/authorize", "/connect/endsession"]
+COUNTED += [f"/connect/token, {what}" for what in ("a client assertion", "a DPoP proof")]
+COUNTED += ["/connect/token, a client for itself"]
+
+
+@pytest.mark.parametrize("endpoint", COUNTED)
+async def test_a_network_that_has_used_up_its_limit_has_nothing_more_kept(
+    stranger: Stranger, endpoint: str
+) -> None:
+    room = stranger.service.parts.shared.room
+    assert room.parked.per_minute is not None
+    await room.parked.count_network("127.0.0.1", room.parked.per_minute)
+    before = await measure(stranger.service)
+    answer = await SENT[endpoint](stranger, 0)
+    assert isinstance(answer, Answer)
+    assert answer.status == 429
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    assert await measure(stranger.service) == before
+
+
 async def measure(service: RunningService) -> tuple[int, int]:
     """The number of keys, and about how many bytes they take."""
     kv = service.parts.shared.kv
