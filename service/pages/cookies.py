@@ -38,10 +38,13 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True):
     session_name: str
     same_site: SameSite
     """Of the session's."""
+    port: int | None = None
+    """Part of every name where it is given: all ports of a host share their cookies (RFC 6265 §8.5)."""
 
     def name(self, cookie: Cookie) -> str:
         """Return the name that the browser knows."""
         name = self.session_name if cookie is Cookie.SESSION else cookie.value
+        name = name if self.port is None else f"{name}_{self.port}"
         return f"__Host-{name}" if self.secure else name
 
     def get(self, request: web.Request, cookie: Cookie) -> str:

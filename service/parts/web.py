@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from service.config.rules.uris import is_loopback
 from service.config.schema.server import Server
 from service.http.cors import Cors
 from service.http.credentials import CredentialReader
@@ -33,10 +35,13 @@ class PageParts:
     def __init__(self, parts: Parts) -> None:
         shared, configuration = parts.shared, parts.shared.configuration
         session, server = configuration.session, configuration.server
+        issuer = urlsplit(shared.issuer)
         cookies = Cookies(
-            secure=shared.issuer.startswith("https:"),
+            secure=issuer.scheme == "https",
             session_name=session.cookie_name,
             same_site=session.cookie_same_site,
+            # On one machine several instances have one host, and would end each other's sessions.
+            port=issuer.port if is_loopback(issuer.hostname or "") else None,
         )
         self.pages = Pages(
             issuer=shared.issuer, ui=configuration.ui, cookies=cookies, registry=shared.registry

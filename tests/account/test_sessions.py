@@ -67,7 +67,7 @@ async def test_ending_the_current_session_signs_out(app: ClientApp, events: list
     sid = claims_in((await app.tokens())["id_token"])["sid"]
     page = await end_session(app.browser, sid)
     assert (page.path, page.has("login")) == ("/account/login", True)
-    assert "sid" not in {cookie.key for cookie in app.browser.session.cookie_jar}
+    assert "sid" not in app.browser.cookies
     assert LoggedOut(subject="818727", session_id=sid) in events
     assert SessionEnded(subject="818727", session_id=sid) in events
 

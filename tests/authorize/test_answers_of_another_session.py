@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from yarl import URL
 
 from service.authorize.answer import Answering
 from service.protocol.errors import TemporarilyUnavailable
@@ -47,7 +46,7 @@ async def copied(service: RunningService, victim: str) -> AsyncIterator[dict[str
 
 async def reload_with(browser: Browser, cookie: dict[str, str], page: Page) -> Page:
     """Open the page again in the other session."""
-    browser.session.cookie_jar.update_cookies(cookie, URL(browser.issuer))
+    browser.put_cookies(cookie)
     return await browser.get(page.url)
 
 

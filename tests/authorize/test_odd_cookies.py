@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from tests.driving.client_app import ClientApp
@@ -19,8 +21,9 @@ ODD = {
 async def test_a_malformed_cookie_counts_as_absent(
     app: ClientApp, service: RunningService, value: str
 ) -> None:
-    cookies = {"Cookie": f"browser={value}; sid={value}"}
+    port = urlsplit(service.issuer).port
+    cookies = {"Cookie": f"browser_{port}={value}; sid_{port}={value}"}
     answer = await service.get("/connect/authorize?" + app.url().partition("?")[2], headers=cookies)
     assert answer.status == 303
     assert answer.headers["Location"].startswith("/account/login?")
-    assert answer.headers["Set-Cookie"].startswith("browser=")
+    assert answer.headers["Set-Cookie"].startswith(f"browser_{port}=")

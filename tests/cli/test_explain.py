@@ -167,7 +167,7 @@ async def test_code_is_explained_before_and_after_its_use(app: ClientApp, comman
 
 async def test_session_cookie_is_explained(app: ClientApp, command: Command) -> None:
     await app.login()
-    cookies = {cookie.key: cookie.value for cookie in app.browser.session.cookie_jar}
+    cookies = app.browser.cookies
     facts = await explained(command, cookies["sid"])
     assert (facts["kind"], facts["subject"]) == ("session cookie", "818727")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
@@ -159,8 +160,21 @@ class Browser:
 
     @property
     def cookies(self) -> dict[str, str]:
-        """The cookies that it holds."""
-        return {cookie.key: cookie.value for cookie in self.session.cookie_jar}
+        """The cookies that it holds, by their names without the port of the issuer."""
+        suffix = self._suffix
+        return {each.key.removesuffix(suffix): each.value for each in self.session.cookie_jar}
+
+    @property
+    def _suffix(self) -> str:
+        """What ends the names of cookies on loopback, where all ports share them."""
+        issuer = URL(self.issuer)
+        is_on_loopback = issuer.host in {"localhost", "127.0.0.1", "::1"}
+        return f"_{issuer.explicit_port}" if is_on_loopback and issuer.explicit_port else ""
+
+    def put_cookies(self, cookies: Mapping[str, str]) -> None:
+        """Hold these, by such names."""
+        named = {f"{name}{self._suffix}": value for name, value in cookies.items()}
+        self.session.cookie_jar.update_cookies(named, URL(self.issuer))
 
     def forget_cookies(self) -> None:
         """As when it is closed, or is another one."""

@@ -182,7 +182,7 @@ async def test_all_cookies_of_a_login_just_now_enrol_nothing_elsewhere(
     """Neither at the own account nor for a request that the thief begins, to which the password alone leads on."""
     await browser.log_in(await browser.get("/account"))
     thief = Browser(service.issuer)
-    thief.session.cookie_jar.update_cookies(browser.cookies)
+    thief.put_cookies(browser.cookies)
     parked = await ClientApp(service, thief).authorize(claims=INSISTING)
     assert parked.path == "/account/login"
     request = parked.parameters["request"]

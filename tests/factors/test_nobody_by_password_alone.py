@@ -108,7 +108,7 @@ class Walk:
         cookies = {PARTIAL: partial} | ({SESSION: partial} if as_session else {})
         headers = {"Authorization": f"Bearer {partial}"} if as_session else {}
         for sent in requests(method, fields):
-            self.app.browser.session.cookie_jar.update_cookies(cookies)
+            self.app.browser.put_cookies(cookies)
             form = {"data" if method == "POST" else "params": sent}
             page = await self.app.browser.request(method, path, headers=headers, **form)
             what = method, path, sent, page.url

@@ -84,7 +84,7 @@ async def test_ended_session_that_was_remembered_counts_for_nothing(
     remembered = browser.cookies["sid"]
     (session,) = await service.parts.records.sessions.find_all_of(ALICE)
     await service.parts.records.sessions.end(session)
-    browser.session.cookie_jar.update_cookies({"sid": remembered})
+    browser.put_cookies({"sid": remembered})
     assert (await browser.get("/account")).path == "/account/login"
     assert (await browser.log_in(await browser.get("/account"))).path == PATH
 
@@ -106,7 +106,7 @@ async def test_form_of_the_owner_is_of_no_use_with_a_cookie_in_another_browser(
     clock.forward(minutes=minutes)
     thief = Browser(service.issuer)
     await thief.get("/account/login")
-    thief.session.cookie_jar.update_cookies({"sid": browser.cookies["sid"]})
+    thief.put_cookies({"sid": browser.cookies["sid"]})
     fields = dict(page.forms[0].fields) | {"otp": phone_of(page).code(), "action": "confirm"}
     sent = await thief.post(ADD, fields)
     await thief.close()
@@ -117,7 +117,7 @@ async def test_form_of_the_owner_is_of_no_use_with_a_cookie_in_another_browser(
 async def copy_cookies(service: RunningService, browser: Browser) -> Browser:
     """Open a thief's browser, with every cookie of this one."""
     thief = Browser(service.issuer)
-    thief.session.cookie_jar.update_cookies(browser.cookies)
+    thief.put_cookies(browser.cookies)
     assert thief.cookies == browser.cookies
     return thief
 
@@ -170,7 +170,7 @@ async def test_session_cookie_in_another_browser_enrols_nothing(
     thief = Browser(service.issuer)
     page = await thief.get("/account/login")
     csrf = dict(page.forms[0].fields)["csrf"]
-    thief.session.cookie_jar.update_cookies({"sid": browser.cookies["sid"]})
+    thief.put_cookies({"sid": browser.cookies["sid"]})
     (session,) = await service.parts.records.sessions.find_all_of(ALICE)
     for path in (ADD, f"{ADD}?method=passkey", SECURITY):
         assert path == SECURITY or (await thief.get(path)).path == "/account/login"

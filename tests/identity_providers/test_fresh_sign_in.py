@@ -67,7 +67,7 @@ async def test_all_cookies_of_a_new_login_are_of_no_use_elsewhere(
     page = await browser.get(fake.answer(sent))
     assert page.path == ADD
     thief = Browser(browser.issuer)
-    thief.session.cookie_jar.update_cookies(browser.cookies)
+    thief.put_cookies(browser.cookies)
     assert (await thief.get(ADD)).path == "/account/login"
     assert (await thief.post(ADD, dict(page.forms[0].fields) | {"fresh_login": ""})).path == (
         "/account/login"

@@ -110,7 +110,7 @@ async def test_answer_in_another_browser_or_at_another_callback_signs_nobody_in(
     kept = app.browser.cookies
     app.browser.forget_cookies()
     assert (await app.browser.get(answer)).status == 400
-    app.browser.session.cookie_jar.update_cookies(kept)
+    app.browser.put_cookies(kept)
     assert github.forms == []
 
 

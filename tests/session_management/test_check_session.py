@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -45,4 +46,5 @@ async def test_the_check_session_frame_may_be_cached(service: RunningService) ->
 
 
 async def test_the_script_reads_the_cookie_of_the_issuers_scheme(service: RunningService) -> None:
-    assert b'"browser_state="' in (await service.get(PATH)).body
+    port = urlsplit(service.issuer).port
+    assert f'"browser_state_{port}="'.encode() in (await service.get(PATH)).body

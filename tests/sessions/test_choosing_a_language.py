@@ -94,5 +94,5 @@ async def test_a_language_that_is_not_offered_is_not_remembered(
 
 
 async def test_language_cookie_with_an_unknown_value_is_ignored(browser: Browser) -> None:
-    browser.session.cookie_jar.update_cookies({"language": "de-Moon<script>"})
+    browser.put_cookies({"language": "de-Moon<script>"})
     assert (await browser.get("/account/login")).lang == "en"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http.cookies import Morsel, SimpleCookie
 from typing import Any
 
@@ -32,11 +33,11 @@ async def secure_app(behind_tls: RunningService) -> Any:
 
 
 def cookies_of(page: Page) -> dict[str, Morsel[str]]:
-    """The cookies that this answer sets."""
+    """The cookies that this answer sets, by their names without the port that they have on loopback."""
     jar: SimpleCookie = SimpleCookie()
     for header in page.headers.getall("Set-Cookie", []):
         jar.load(header)
-    return dict(jar)
+    return {re.sub(r"_[0-9]+$", "", name): cookie for name, cookie in jar.items()}
 
 
 async def test_the_session_cookie_is_for_the_server_and_this_site_only(app: ClientApp) -> None:
@@ -118,9 +119,24 @@ async def test_names_and_same_site_may_be_configured(start: Start) -> None:
     await browser.close()
 
 
+@pytest.mark.rfc("6265#8.5")
+async def test_two_instances_on_one_machine_do_not_end_each_others_sessions(
+    start: Start, browser: Browser, app: ClientApp
+) -> None:
+    """A browser sends the cookies of one port to every port of the host."""
+    other = await start(fresh_configuration() | {"store": {"key_prefix": "other"}})
+    elsewhere = Browser(other.issuer)
+    await app.login()
+    elsewhere.session.cookie_jar.update_cookies({c.key: c for c in browser.session.cookie_jar})
+    await ClientApp(other, elsewhere).login()
+    for issuer in (app.service.issuer, other.issuer):
+        assert (await elsewhere.get(f"{issuer}/account")).text_of("logout")
+    await elsewhere.close()
+
+
 @pytest.mark.parametrize("value", ["", "x", "ss_", "x" * 5000, "ss_" + "A" * 65, "\"'<>"])
 async def test_a_cookie_of_no_session_is_no_session(app: ClientApp, value: str) -> None:
-    app.browser.session.cookie_jar.update_cookies({"sid": value, "browser": value})
+    app.browser.put_cookies({"sid": value, "browser": value})
     assert (await app.authorize(prompt="none")).error == "login_required"
     assert (await app.authorize()).has("login")
 

@@ -19,7 +19,7 @@ async def test_a_sign_in_serves_every_client_of_this_browser(
 ) -> None:
     first = await app_of("web").tokens()
     second = await app_of("spa").tokens()
-    one, other = claims_in(first["id_token"]), claims_in(second["id_token"])
+    one, other = claims_in(first["access_token"]), claims_in(second["access_token"])
     assert (one["sub"], one["sid"], one["auth_time"]) == (
         other["sub"],
         other["sid"],
@@ -46,7 +46,7 @@ async def test_the_old_cookie_is_dead(app: ClientApp, service: RunningService) -
 
 
 async def test_a_cookie_from_before_the_login_is_never_taken_over(app: ClientApp) -> None:
-    app.browser.session.cookie_jar.update_cookies({"sid": "ss_chosen-by-somebody"})
+    app.browser.put_cookies({"sid": "ss_chosen-by-somebody"})
     await app.login()
     assert app.browser.cookies["sid"].startswith("ss_")
     assert app.browser.cookies["sid"] != "ss_chosen-by-somebody"

@@ -95,7 +95,7 @@ async def test_page_does_not_speak_of_waiting_after_a_success(app: ClientApp) ->
 
 @pytest.mark.parametrize("count", ["9", "-1", "x", "٣", ""])
 async def test_invented_count_of_failures_is_ignored(app: ClientApp, count: str) -> None:
-    app.browser.session.cookie_jar.update_cookies({"failed_sign_ins": count})
+    app.browser.put_cookies({"failed_sign_ins": count})
     assert not (await attempt(app)).has("login-wait")
 
 

@@ -120,7 +120,7 @@ async def test_partial_sign_in_of_another_browser_is_refused(
 ) -> None:
     thief = Browser(service.issuer)
     page = await thief.get("/account/login")
-    thief.session.cookie_jar.update_cookies({PARTIAL: app.browser.cookies[PARTIAL]})
+    thief.put_cookies({PARTIAL: app.browser.cookies[PARTIAL]})
     csrf = dict(page.forms[0].fields)["csrf"]
     assert (await thief.post(PATH, {"csrf": csrf, "otp": CODE})).path == "/account/login"
     assert (await thief.get(half.url)).error == "invalid_request"
@@ -131,7 +131,7 @@ async def test_partial_sign_in_of_another_browser_is_refused(
 async def test_partial_sign_in_is_continued_once(app: ClientApp, half: Page) -> None:
     before = app.browser.cookies[PARTIAL]
     await give_code(app, half)
-    app.browser.session.cookie_jar.update_cookies({PARTIAL: before})
+    app.browser.put_cookies({PARTIAL: before})
     assert (await give_code(app, half)).error == "invalid_request"
 
 

@@ -159,7 +159,7 @@ class Session(types.Section):
     """The session ends at this age at the latest. If the user has chosen "remember me", it does not end earlier; otherwise it
     ends with the browser, too."""
     cookie_name: Annotated[str, types.Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
-    """The cookie's name; on https it is prefixed with __Host-."""
+    """The cookie's name; on https it is prefixed with __Host-, on loopback the port follows."""
     cookie_same_site: Literal["lax", "none"] = "lax"
     """none: the cookie is also sent in frames of other sites, so that they can renew tokens silently; on https only."""
 
