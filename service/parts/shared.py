@@ -63,6 +63,7 @@ class Shared:
         store = configuration.store
         self.kv = open_store(
             store.url,
+            password=store.password,
             timeout=store.timeout,
             wait_for_replicas=store.wait_for_replicas,
             tracking=Tracking(store.tracking_entries) if store.tracks else None,

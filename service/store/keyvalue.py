@@ -28,6 +28,11 @@ LONGEST_CAUSE = 200
 SECONDS_OF_A_REFUSAL = 60
 """For how long a reason for which Redis has refused is shown, and not logged again."""
 
+_REMEDIES = {
+    "MOVED": ": it is one server of a Cluster; store.url has to begin with redis+cluster:// or rediss+cluster://",
+}
+"""What to change, by the first word of an error."""
+
 T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
@@ -221,7 +226,8 @@ class KeyValue:
         word, now = error.partition(" ")[0], monotonic()
         if now - self._refused_at.get(word, -inf) > SECONDS_OF_A_REFUSAL:
             # An unknown command is quoted with its arguments, among which are values.
-            log.warning("redis refuses", cause=error.partition(", with args")[0][:LONGEST_CAUSE])
+            cause = error.partition(", with args")[0][:LONGEST_CAUSE]
+            log.warning("redis refuses", cause=cause + _REMEDIES.get(word, ""))
         self._refused_at[word] = now
 
 

@@ -12,17 +12,22 @@ from service.store.tracking import Tracking
 def open_store(
     url: str,
     *,
+    password: str | None = None,
     timeout: float,
     wait_for_replicas: int = 0,
     tracking: Tracking | None = None,
     timed: Emit = ignore_timing,
 ) -> KeyValue:
-    """Return the store behind a URL; it connects when it is first used.
+    """Return the store behind a URL, with the password that it does not have itself; it connects when it is first used.
 
     One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
     keeps what is read to be tracked; `timed` receives the duration of each round trip.
     """
     engine = open_engine(
-        url, timeout=timeout, wait_for_replicas=wait_for_replicas, tracking=tracking
+        url,
+        password=password,
+        timeout=timeout,
+        wait_for_replicas=wait_for_replicas,
+        tracking=tracking,
     )
     return KeyValue(engine, timeout=timeout, tracking=tracking, timed=timed)

@@ -21,7 +21,12 @@ BAD = {
     "http://10.0.0.5": "a store URL that begins with",
     "redis:10.0.0.5": "a store URL that begins with",
     "redis://10.0.0.5:port": "ports are numbers",
-    "redis+cluster://10.0.0.5:6379,10.0.0.6:99999": "ports are numbers",
+    "redis+cluster://10.0.0.5:6379,10.0.0.6:99999": "ports are numbers up to 65535",
+    "redis://10.0.0.5:6379 ": "without white space",
+    "redis+sentinel://10.0.0.5:6379, 10.0.0.6:6379/mymaster": "without white space",
+    "redis+sentinel://10.0.0.5:6379,,10.0.0.6:6379/mymaster": "before and after each comma",
+    "redis+cluster://10.0.0.5,": "before and after each comma",
+    "redis+cluster://10.0.0.5/0": "nothing after the hosts of a Cluster",
     "redis://:se/cret@10.0.0.5": "are percent-encoded",
     "redis://:12/34@10.0.0.5": "are percent-encoded",
     "redis://:12#34@10.0.0.5": "are percent-encoded",
@@ -67,6 +72,12 @@ def test_a_prefix_that_is_a_pattern_to_redis_is_refused(
 
 def test_a_prefix_has_letters_digits_and_four_signs(read: Callable[..., Any]) -> None:
     assert read("store: {key_prefix: 'Ts-1._:a'}").store.key_prefix == "Ts-1._:a"
+
+
+def test_a_password_beside_it_is_the_only_one(problems: Callable[..., Any]) -> None:
+    for url, wrong in (("redis://name@h", False), ("redis://:secret@h", True)):
+        found = problems(f"store: {{url: '{url}', password: 'p@ss/w%rd'}}")
+        assert ("store.password" in found) is wrong
 
 
 def test_a_password_in_it_is_not_shown(read: Callable[..., Any]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -38,9 +40,16 @@ def certified(tmp_path: Path) -> Iterator[TcpRedis]:
         yield started
 
 
-async def refusal(url: str) -> str:
+async def closed(writer: asyncio.StreamWriter) -> None:
+    """Close a connection of a server of the test's own."""
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def refusal(url: str, *, password: str | None = None) -> str:
     """Return why the log says that there is no connection; empty if there is one."""
-    store = open_store(url, timeout=30)
+    store = open_store(url, password=password, timeout=30)
     with capture_logs() as logged:
         try:
             await store.ping()
@@ -120,6 +129,65 @@ async def test_the_passphrase_of_an_encrypted_key_is_not_asked_for(certified: Tc
     locked = with_passphrase(file)
     refused = await refusal(f"{certified.url}&ssl_certfile={file}&ssl_keyfile={locked}")
     assert "the private key is encrypted" in refused
+
+
+async def test_a_password_beside_the_url_is_taken_as_it_is(plain: TcpRedis) -> None:
+    assert await refusal(f"redis://asks@{plain.address}", password=SECRET) == ""
+    assert "WRONGPASS" in await refusal(f"redis://asks@{plain.address}", password=WRITTEN)
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["speaks first", "answers"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ERR max number of clients reached",
+        "DENIED Redis is running in protected mode because protected mode is enabled and no password is set.",
+    ],
+    ids=["full", "protected"],
+)
+@pytest.mark.parametrize("password", [None, SECRET], ids=["nobody", "a user"])
+async def test_what_a_server_says_that_lets_nobody_in_is_named(
+    said: str, waits: bool, password: str | None
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if waits:
+            await reader.read(1)
+        writer.write(f"-{said}\r\n".encode())
+        await closed(writer)
+
+    async with await asyncio.start_server(refuse, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        assert said in await refusal(f"redis://127.0.0.1:{port}", password=password)
+
+
+async def test_why_no_server_of_a_cluster_tells_the_slots_is_said(
+    plain: TcpRedis, tmp_path: Path
+) -> None:
+    lone = await refusal(f"redis+cluster://{plain.address}")
+    assert (
+        f"{plain.address} refuses CLUSTER: ERR This instance has cluster support disabled" in lone
+    )
+    assert "cannot be connected to" in await refusal("redis+cluster://127.0.0.1:1")
+    with TcpRedis(tmp_path / "member", "--cluster-enabled", "yes") as member:
+        empty = await refusal(f"redis+cluster://{member.address}")
+        assert "knows no server that has slots" in empty
+
+
+async def test_a_url_that_names_one_server_of_a_cluster_is_told_what_to_change() -> None:
+    async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for answer in (b"+OK", b"-MOVED 3999 127.0.0.1:6381"):  # to the name, and to the key
+            await reader.read(1000)
+            writer.write(answer + b"\r\n")
+        await reader.read()
+        await closed(writer)
+
+    async with await asyncio.start_server(redirect, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        store = open_store(f"redis://127.0.0.1:{port}", timeout=30)
+        with capture_logs() as logged, pytest.raises(StoreUnavailable):
+            await store.get("ts:keys")
+        await store.close()
+    assert "has to begin with redis+cluster://" in logged[0]["cause"]
 
 
 async def test_sentinels_have_credentials_of_their_own(plain: TcpRedis, tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ def proxies_are_few(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(("server", "trusted_proxies", at), message, hint)
 
 
+def store_has_one_password(file: ConfigurationFile) -> Iterator[Finding]:
+    """The password of Redis is given once."""
+    if file.store.password is not None and urlsplit(file.store.url).password:
+        yield Finding(("store", "password"), "store.url has one too", "take one of them out")
+
+
 def gateways_are_trusted(file: ConfigurationFile) -> Iterator[Finding]:
     """A gateway says whose request it asks about, so it is a trusted proxy (docs/gateways.md)."""
     trusted = file.server.trusted_proxies
@@ -199,6 +205,7 @@ FILE_RULES = (
     server_is_set_up_safely,
     settings_are_used,
     proxies_are_few,
+    store_has_one_password,
     gateways_are_trusted,
     named_files_exist,
     requests_can_be_pushed,

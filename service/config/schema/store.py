@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -25,24 +26,35 @@ def _store_url(value: object) -> str:
         or "://" not in value
     ):
         raise types.expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
+    if value.split() != [value]:
+        raise types.expected(f"a store URL without white space; {_CREDENTIALS}")
     try:
         url = urlsplit(value)
         hosts = [urlsplit(f"//{host}") for host in url.netloc.rpartition("@")[2].split(",")]
         [host.port for host in hosts]
     except ValueError:
-        raise types.expected(f"a store URL whose ports are numbers; {_CREDENTIALS}") from None
+        message = f"a store URL whose ports are numbers up to 65535; {_CREDENTIALS}"
+        raise types.expected(message) from None
+    _check_hosts(url, hosts)
     if url.fragment or not _ends_in_a_database(url):
         raise types.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
-    if url.scheme in _SINGLE and len(hosts) > 1:
-        raise types.expected("one host in this store URL; several are redis+sentinel or +cluster")
-    if url.scheme == "unix" and hosts[0].netloc:
-        raise types.expected("a path with a / before it: unix:///run/redis/redis.sock")
     if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
         raise types.expected(
             "the master's name after the sentinels: redis+sentinel://h:p,h:p/service"
         )
     _check_options(url)
     return value
+
+
+def _check_hosts(url: SplitResult, hosts: Sequence[SplitResult]) -> None:
+    if len(hosts) > 1 and not all(host.hostname for host in hosts):
+        raise types.expected("a host before and after each comma of this store URL")
+    if url.scheme in _SINGLE and len(hosts) > 1:
+        raise types.expected("one host in this store URL; several are redis+sentinel or +cluster")
+    if url.scheme == "unix" and hosts[0].netloc:
+        raise types.expected("a path with a / before it: unix:///run/redis/redis.sock")
+    if url.scheme.endswith("+cluster") and url.path.strip("/").isdecimal():
+        raise types.expected("nothing after the hosts of a Cluster, which has one database only")
 
 
 def _ends_in_a_database(url: SplitResult) -> bool:
@@ -102,6 +114,9 @@ class Store(types.Section):
     )
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
+    password: types.Text | None = field(default=None, repr=False)
+    """The password, as it is, such as ${file:/run/secrets/redis}: in the URL it would have to be percent-encoded. A name, where Redis
+    has users, stays in the URL: redis://name@host."""
     key_prefix: types.KeyPrefix = "ts"
     """The prefix of every key in the store: letters, digits and . _ : -"""
     timeout: types.Timeout = 2

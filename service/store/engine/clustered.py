@@ -6,17 +6,21 @@ import asyncio
 import random
 from binascii import crc_hqx
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import chain, groupby
 from time import monotonic
 from typing import Any
 
+import structlog
+
 from service.caching import SingleFlight
 from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line, ResponseError
+from service.store.engine.link import words_of
 from service.store.engine.server import Address, Server
 from service.store.engine.tracking_link import TRUST
 from service.store.tracking import Tracking
 from service.store.verbs import Command, key_of
+
+log = structlog.stdlib.get_logger(__name__)
 
 COUNT = 16384
 """Slots of every Cluster."""
@@ -61,6 +65,7 @@ class Clustered:
         """Servers that have said that the Cluster is down, and may be cut off from the others; they are asked last."""
         self._asking: SingleFlight[None, None] = SingleFlight()
         self._asked_at = 0.0
+        self._says_nothing = False
         self._tracking = tracking
         self._next_question: asyncio.TimerHandle | None = None
 
@@ -201,19 +206,32 @@ class Clustered:
             for place, address in enumerate(servers)
         ]
         try:
+            reasons: list[str] = []
             for answered in asyncio.as_completed(asked):
-                with suppress(*TROUBLE):
+                try:
                     self._learn(*await answered)
-                    if self._tracking is not None:
-                        self._tracking.trust(self, until=began + TRUST)
-                    return
-            raise ConnectionLost("no server of the Cluster answers")
+                except TROUBLE as error:
+                    reasons.append(str(error))
+                    continue
+                if self._tracking is not None:
+                    self._tracking.trust(self, until=began + TRUST)
+                self._says_nothing = False
+                return
+            raise self._log_silence(reasons)
         finally:
             for question in asked:
                 question.cancel()
             self._asked_at = monotonic()
             if self._tracking is not None:
                 self._ask_again_in_time()
+
+    def _log_silence(self, reasons: list[str]) -> ConnectionLost:
+        """Log once, until a server answers again, why none does."""
+        cause = f"no server of the Cluster says who has which slot: {'; '.join(reasons)}"
+        if not self._says_nothing:
+            log.warning("redis does not answer", cause=cause)
+        self._says_nothing = True
+        return ConnectionLost(cause)
 
     def _ask_again_in_time(self) -> None:
         """Ask before what is kept counts no longer."""
@@ -224,8 +242,17 @@ class Clustered:
 
     async def _ask_server(self, address: Address, *, later: float) -> tuple[Sequence[Any], Address]:
         await asyncio.sleep(later)
-        async with asyncio.timeout(PATIENCE):
-            return await self._server_at(address).ask(("CLUSTER", "SLOTS")), address
+        server = self._server_at(address)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                ranges = await server.ask(("CLUSTER", "SLOTS"))
+        except TimeoutError:
+            raise ConnectionLost(f"{server.name} did not answer in time") from None
+        except ResponseError as error:
+            raise ConnectionLost(f"{server.name} refuses CLUSTER: {words_of(error)}") from error
+        if not ranges:
+            raise ConnectionLost(f"{server.name} knows no server that has slots")
+        return ranges, address
 
     def _learn(self, ranges: Sequence[Any], asked: Address) -> None:
         """Take in the ranges of slots, each with its master first and then its replicas."""

@@ -28,9 +28,14 @@ LineKind = Callable[[Connect], Line]
 
 
 def open_engine(
-    url: str, *, timeout: float, wait_for_replicas: int = 0, tracking: Tracking | None = None
+    url: str,
+    *,
+    password: str | None = None,
+    timeout: float,
+    wait_for_replicas: int = 0,
+    tracking: Tracking | None = None,
 ) -> Engine:
-    """Return the engine for a URL; it connects when it is first used.
+    """Return the engine for a URL, with a password that is not in it; it connects when it is first used.
 
     One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
     keeps what is read to be tracked.
@@ -38,7 +43,7 @@ def open_engine(
     if url.startswith("memory:"):
         embedded = EmbeddedLine()
         return Engine(line=embedded, durable=embedded, tracked=embedded)
-    open_line = _lines_to(urlsplit(url), timeout)
+    open_line = _lines_to(urlsplit(url), password, timeout)
     shared = partial(Multiplexed, patience=timeout)
     line = durable = tracked = open_line(shared, None)
     if wait_for_replicas:
@@ -69,14 +74,16 @@ class EmbeddedLine:
         """Return at once: the embedded store has no connection."""
 
 
-def _lines_to(url: SplitResult, timeout: float) -> Callable[[LineKind, Tracking | None], Line]:
+def _lines_to(
+    url: SplitResult, password: str | None, timeout: float
+) -> Callable[[LineKind, Tracking | None], Line]:
     """Return what makes a line of any kind to what a URL names, for what is kept or for none."""
     options = dict(parse_qsl(url.query))
     server = Server(
         address=unquote(url.path),
         introduction=_introduction(
             unquote(url.username or ""),
-            unquote(url.password or ""),
+            unquote(url.password or "") or password or "",
             options.get("db") or _database(url),
         ),
         tls=options if url.scheme.startswith("rediss") else None,

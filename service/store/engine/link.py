@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -39,6 +40,11 @@ class _Question(msgspec.Struct, gc=False):
     replies: list[Any]
 
 
+def words_of(reply: object) -> str:
+    """Return an error reply without what it quotes: a server that does not know AUTH quotes the password."""
+    return re.split("['`\"]", str(reply))[0].strip()
+
+
 class Link(asyncio.Protocol):
     """Sends questions and matches replies, which come in the same order.
 
@@ -54,6 +60,8 @@ class Link(asyncio.Protocol):
         self._watching = False
         self._outdated = False
         self._transport: asyncio.Transport | None = None
+        self._lost = ConnectionLost("the connection was lost as soon as it was there")
+        """Why nothing can be asked, once that is so."""
         self.heard_at = self._opened_at = monotonic()
         """When Redis last sent anything; at first, when the connection was opened."""
 
@@ -65,7 +73,7 @@ class Link(asyncio.Protocol):
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
         """Return the future replies; the commands are written with all others of this turn of the loop."""
         if self._transport is None:
-            raise ConnectionLost("the connection was lost as soon as it was there")
+            raise self._lost
         if len(self._waiting) >= MAX_WAITING:
             raise Overwhelmed("too many questions wait for Redis")
         # First, so that what cannot be packed enters no queue, and shifts no other replies.
@@ -95,6 +103,9 @@ class Link(asyncio.Protocol):
                 if type(reply) is _Push:
                     self.handle_push(reply)
                     continue
+                if not self._waiting:  # a server that lets nobody in speaks first
+                    self.abort(ConnectionLost(f"Redis says {words_of(reply)}"))
+                    return
                 question = self._waiting[0]
                 replies = question.replies
                 replies.append(reply)
@@ -111,7 +122,10 @@ class Link(asyncio.Protocol):
         """Take what Redis says without being asked (RESP3); nothing on this connection."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.abort(ConnectionLost(f"Redis closed the connection: {exc}"))
+        said = [*self._waiting[0].replies] if self._waiting else []
+        refusals = [words_of(reply) for reply in said if isinstance(reply, ResponseError)]
+        reason = refusals[0] if refusals else exc or "it said nothing"
+        self.abort(ConnectionLost(f"Redis closed the connection: {reason}"))
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -125,6 +139,8 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
+            if isinstance(error, ConnectionLost):
+                self._lost = error
         waiting, self._waiting = self._waiting, deque()
         for question in waiting:
             if not question.answered.done():

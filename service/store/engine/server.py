@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from service.store.engine.engine import ConnectionLost, ResponseError
-from service.store.engine.link import Link
+from service.store.engine.link import Link, words_of
 from service.store.verbs import Command
 from service.tls import make_context, show_certificate
 
@@ -28,7 +27,7 @@ KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 NAME: Command = ("CLIENT", "SETINFO", "LIB-NAME", "token-service")
 """Shows in CLIENT LIST whose connection it is; older servers and strict users refuse that, and it does not matter."""
 
-_SERVES_NOBODY = ("NOAUTH", "ERR max number of clients")
+_SERVES_NOBODY = ("NOAUTH", "DENIED", "ERR max number of clients")
 """How the reply to NAME begins if no other command will be answered either."""
 
 _NO = ("0", "F", "FALSE", "N", "NO")
@@ -63,9 +62,9 @@ class Server:
                     link.abort(ConnectionLost("it could not begin"))
                     raise
         except TimeoutError:
-            raise ConnectionLost(f"{self._name} did not answer in time") from None
+            raise ConnectionLost(f"{self.name} did not answer in time") from None
         except (OSError, ValueError) as error:  # ValueError: there cannot be such a host or path
-            raise ConnectionLost(f"{self._name} cannot be connected to: {error}") from error
+            raise ConnectionLost(f"{self.name} cannot be connected to: {error}") from error
         link.begin()
         return link
 
@@ -81,7 +80,7 @@ class Server:
         return reply
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         return self.address if isinstance(self.address, str) else "{}:{}".format(*self.address)
 
     async def _open_socket(self, make_link: Callable[[], Link]) -> Link:
@@ -106,9 +105,7 @@ class Server:
             if not isinstance(reply, ResponseError):
                 continue
             if command is not NAME or str(reply).startswith(_SERVES_NOBODY):
-                # A server that does not know AUTH quotes the password.
-                said = re.split("['`\"]", str(reply))[0].strip()
-                raise ConnectionLost(f"{self._name} refuses {command[0]!s}: {said}")
+                raise ConnectionLost(f"{self.name} refuses {command[0]!s}: {words_of(reply)}")
 
 
 def _tls_context(options: Mapping[str, str]) -> ssl.SSLContext:
