@@ -23,7 +23,9 @@ reports what is wrong in a file, with the line and a remedy.
   in `ms`.
 - `${NAME}` and `${NAME:-default}` in a value are replaced by environment variables, `${file:path}` by the content of a file
   without its last newline; a relative path begins at the folder of the configuration file. Write `$${` for a plain `${`. An
-  unset name without a default is an error.
+  unset name without a default is an error. A path and a default may hold references: `${file:${DIR}/secret}`. Inside of `{ }` and
+  `[ ]` a reference needs quotes.
+- Keys of the whole file that begin with `x-` mean nothing: a place for anchors, which `<<: *name` and `*name` repeat elsewhere.
 - `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_WORKERS` and `SERVICE_STORE_URL` take precedence over the file, and flags of
   `serve` over these.
 - Unquoted `true`, `false`, `null` and numbers are not text; everything else is (YAML 1.2), also `no` and `22:30`. The tags

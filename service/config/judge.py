@@ -26,7 +26,7 @@ def judge(
     values: Value,
     catalogue: Catalogue,
     *,
-    replaced: Mapping[Location, str],
+    replaced: Mapping[Location, Value],
     directory: Path,
     rules: Iterable[FileRule] = (),
 ) -> tuple[ConfigurationFile | None, list[Finding]]:
@@ -55,17 +55,21 @@ def _find_repeated_words(values: Value) -> Iterator[Finding]:
 
 
 def _validate(
-    values: Value, replaced: Mapping[Location, str], directory: Path
+    values: Value, replaced: Mapping[Location, Value], directory: Path
 ) -> ConfigurationFile:
-    """Check against the schema; a value from the environment is text where text is expected, even `8080`."""
+    """Check against the schema; a value from the environment, such as `8080`, is text where text is expected, and a number elsewhere."""
     try:
         return _FILE.validate_python(values, context={"directory": directory})
     except ValidationError as error:
-        expected = [each["loc"] for each in error.errors() if each["type"] == "string_type"]
-        as_text = [location for location in expected if location in replaced]
-        if not as_text:
+        otherwise = [
+            each["loc"]
+            for each in error.errors()
+            if each["loc"] in replaced
+            and (isinstance(replaced[each["loc"]], str) is (each["type"] == "string_type"))
+        ]
+        if not otherwise:
             raise
-    for location in as_text:
+    for location in otherwise:
         _put(values, location, replaced[location])
     return _validate(values, {}, directory)
 

@@ -96,6 +96,38 @@ BEGUN_EARLIER = {
 
 
 @pytest.mark.parametrize(
+    ("text", "path", "sign"),
+    [
+        ("server:\n  host:\u00a0localhost\n", "server", "no-break space (U+00A0)"),
+        ("server:\n  host: localhost\n  \u00a0port: 1\n", "server", "no-break space (U+00A0)"),
+        ("server:\n  \u2013 host: localhost\n", "server.\u2013 host", "en dash (U+2013)"),
+        ("ui:\n  locales:\n    \u2014 en\n", "ui.locales", "em dash (U+2014)"),
+    ],
+    ids=["after a colon", "indent", "before a key", "before an item"],
+)
+def test_a_character_that_only_looks_right_is_named(
+    problems: Callable[..., Any], text: str, path: str, sign: str
+) -> None:
+    messages = [found.message for at, found in problems(text).items() if at.startswith(path)]
+    assert any(sign in message for message in messages), problems(text)
+
+
+def test_text_with_such_characters_is_no_problem(problems: Callable[..., Any]) -> None:
+    assert problems("ui: {title: 'Caf\u00e9\u00a0\u2013 Sign in'}") == {}
+    assert problems("ui:\n  title: \u2013 Sign\u00a0in \u2013\n") == {}
+
+
+def test_an_entry_that_has_its_name_by_a_merge_is_told_so(problems: Callable[..., Any]) -> None:
+    text = (
+        "clients:\n- &web {client_id: web, redirect_uris: ['https://w/cb']}\n"
+        "- <<: *web\n  client_name: Other\n"
+    )
+    found = problems(text)["clients[web]"]
+    assert found.line == 4
+    assert "has no client_id of its own: << brings that of" in found.message
+
+
+@pytest.mark.parametrize(
     ("text", "place", "message", "hint"), BEGUN_EARLIER.values(), ids=list(BEGUN_EARLIER)
 )
 def test_a_problem_has_the_line_that_it_begins_in(

@@ -124,6 +124,45 @@ def test_a_variable_is_a_number_where_a_number_is_wanted(read: Callable[..., Any
     assert read("server:\n  port: ${PORT}", PORT="9090").server.port == 9090
 
 
+@pytest.mark.parametrize(
+    "written", ["{port: '${PORT}'}", '{port: "${PORT}"}', "\n  port: '${PORT}'"]
+)
+def test_a_quoted_variable_is_a_number_where_a_number_is_wanted(
+    read: Callable[..., Any], written: str
+) -> None:
+    assert read(f"server: {written}", PORT="9090").server.port == 9090
+
+
+def test_a_quoted_variable_stays_text_where_anything_is_possible(read: Callable[..., Any]) -> None:
+    client = "{client_id: web, require_client_secret: false, redirect_uris: ['https://w/cb'], claims: {number: '${N}', plain: '5'}}"
+    found = read(f"clients: [{client}]", N="5").registry.clients["web"]
+    assert found.claims == {"number": "5", "plain": "5"}
+
+
+def test_a_path_and_a_default_may_have_variables(read: Callable[..., Any], file: Path) -> None:
+    (file.parent / "title.txt").write_text("Hello")
+    for title in ("${file:${DIR}/title.txt}", "${UNSET:-${TITLE}}"):
+        found = read(f"ui: {{title: '{title}'}}", DIR=str(file.parent), TITLE="Hello")
+        assert found.ui.title == "Hello"
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbfHello\r\n", b"Hello\r\n", b"\xef\xbb\xbfHello"])
+def test_a_file_is_read_as_editors_of_windows_write_it(
+    read: Callable[..., Any], file: Path, content: bytes
+) -> None:
+    (file.parent / "title.txt").write_bytes(content)
+    assert read("ui: {title: '${file:title.txt}'}").ui.title == "Hello"
+
+
+def test_keys_for_anchors_mean_nothing(read: Callable[..., Any]) -> None:
+    text = (
+        "x-usual: &usual {allowed_scopes: [openid], client_name: '${UNSET}'}\n"
+        "x-other: '${UNSET}'\n"
+        "clients:\n- {<<: *usual, client_id: web, client_name: Web, require_client_secret: false, redirect_uris: ['https://w/cb']}\n"
+    )
+    assert read(text).registry.clients["web"].allowed_scopes == {"openid"}
+
+
 def test_a_variable_is_text_where_text_is_wanted(read: Callable[..., Any]) -> None:
     text = "users:\n  list:\n  - username: alice\n    sub: ${SUB}"
     assert read(text, SUB="818727").registry.users[0].sub == "818727"

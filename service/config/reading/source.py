@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from service.config.problem import ConfigError, Finding, Location, Problem, warning
 from service.config.reading.files import FilesRead
-from service.config.reading.values import Reader, Value, resolve
+from service.config.reading.values import ANCHORS, Reader, Value, resolve
 from service.config.reading.yaml_nodes import PLAIN, find_below, own_entries, parse_file
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import explain_unknown_key, nearest
@@ -71,10 +71,10 @@ class Source:
         self.values = reader.read(self._root)
         self._overridden = _override(self.values, environ)
         self._unresolved = reader.unresolved
-        self.replaced = reader.replaced | {
+        self.replaced: Mapping[Location, Value] = reader.replaced | {
             location: environ[name] for location, name in self._overridden.items()
         }
-        """The text behind each value that came from outside as a whole and does not look like text."""
+        """What a value that came from outside as a whole may mean, too."""
         self._findings = [each for each in found if isinstance(each, Finding)] + reader.findings
         self._problems += _find_unknown_variables(environ, reader.variables)
 
@@ -90,10 +90,19 @@ class Source:
         if finding.first is not None:
             first = self.problem(Finding(finding.first, ""))
             place = f"{first.file}:{first.line}:{first.column}"
-            finding = replace(finding, message=f"{finding.message}, first at {place}")
+            finding = self._name_first(finding, first, place)
         problem = problem_at(self._root, self.values, finding)
         variable = self._overridden.get(finding.location)
         return problem if variable is None else replace(problem, file=variable, line=0, column=0)
+
+    def _name_first(self, finding: Finding, first: Problem, place: str) -> Finding:
+        """Return a finding on what stands twice with the first place; the same place is one that `<<` has brought."""
+        here = problem_at(self._root, self.values, finding)
+        if (here.file, here.line, here.column) != (first.file, first.line, first.column):
+            return replace(finding, message=f"{finding.message}, first at {place}")
+        *entry, key = finding.location
+        message = f"has no {key} of its own: << brings that of {place}"
+        return Finding(tuple(entry), message, f"give the entry a {key}")
 
     def find_line(self, location: Location) -> str:
         """Return file and line of a mapping or a list."""
@@ -202,6 +211,8 @@ def _find_misplaced(root: yaml.Node, section: tuple[str, ...] = ()) -> Iterator[
         return
     for key, value in own_entries(root):
         location = (*section, key.value)
+        if not section and key.value.startswith(ANCHORS):
+            continue
         if location == ("users",):
             yield from _find_misplaced(value, location)
         elif location not in LISTS:

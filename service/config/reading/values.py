@@ -17,6 +17,8 @@ from service.config.reading.yaml_nodes import CORE, PLAIN
 Value = bool | int | float | str | list["Value"] | dict[str, "Value"] | None
 
 MAX_ALIASED_VALUES = 100_000
+ANCHORS = "x-"
+"""How keys of the whole file begin that mean nothing: a place for anchors, as Compose has it."""
 ANY_PORT = ("SERVICE_PORT", "0")
 """Lets the system choose a port to listen on; it is no part of a URL."""
 _AS_IT_LOOKS = frozenset({PLAIN, *(CORE + name for name in ("null", "bool", "int", "float"))})
@@ -33,7 +35,8 @@ _WORDS: dict[str, bool | None] = {
 _NUMERIC = frozenset("-+.0123456789")
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]{1,3})?")
-_REFERENCE = re.compile(r"(?P<plain>\$\$\{)|\$\{(?P<inside>[^}]*)(?P<closed>\}?)")
+_REFERENCE = re.compile(r"(?P<plain>\$\$\{)|\$\{(?P<inside>(?:\$\{[^{}]*\}|[^}])*)(?P<closed>\}?)")
+"""One in the path of a file, or in a default, may hold others."""
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?", re.DOTALL)
 _FILE = "file:"
 _MAX_FILE_BYTES = 1_048_576
@@ -64,8 +67,8 @@ class Reader:
         self.findings: list[Finding] = []
         self.unresolved: set[Location] = set()
         """The places of references and tags that mean nothing, of which nothing else is to be said."""
-        self.replaced: dict[Location, str] = {}
-        """The text behind each value that is one whole reference and does not look like text."""
+        self.replaced: dict[Location, Value] = {}
+        """What each value that is one whole reference may mean, too: a number the text that it was, a quoted text a number."""
         self.variables: set[str] = set()
         """The names of all environment variables that are referred to."""
         self._environ = environ
@@ -107,8 +110,14 @@ class Reader:
         lines: dict[str, int] = {}
         for key, value in yaml_nodes.own_entries(node):
             at, line = (*location, key.value), key.start_mark.line + 1
+            if not location and key.value.startswith(ANCHORS):
+                continue
             self._note_tag(key, at)
-            if key.value in values:
+            if odd := yaml_nodes.find_lookalike(key, value):
+                self.unresolved.add(at)
+                self.findings.append(Finding(at, *odd, at_key=True))
+                values[key.value] = None
+            elif key.value in values:
                 message = f"the key stands twice, in line {lines[key.value]} and in line {line}"
                 self.findings.append(Finding(at, message, "keep one", at_key=True))
             else:
@@ -137,13 +146,15 @@ class Reader:
         except _Unresolved as error:
             self._note_unresolved(location, *error.args)
             return ""
-        whole = _REFERENCE.fullmatch(node.value)
-        if node.tag not in _AS_IT_LOOKS or whole is None or whole["plain"]:
+        whole, value = _REFERENCE.fullmatch(node.value), resolve(text)
+        if whole is None or whole["plain"] or isinstance(value, str):
             return text
-        value = resolve(text)
-        if not isinstance(value, str):
+        if node.tag in _AS_IT_LOOKS:
             self.replaced[location] = text
-        return value
+            return value
+        if node.style is not None:  # within braces it has to be quoted
+            self.replaced[location] = value
+        return text
 
     def _look_up(self, reference: re.Match[str], node: yaml.Node) -> str:
         inside = reference["inside"]
@@ -151,9 +162,16 @@ class Reader:
             return "${"
         if not reference["closed"]:
             raise _Unresolved("${ is not closed by }", "write $${ for a plain ${")
-        if inside.startswith(_FILE):
+        outer = inside.partition("${")[0]
+        if outer != inside and (outer.startswith(_FILE) or ":-" in outer):
+            inside = _REFERENCE.sub(lambda each: self._look_up(each, node), inside)
+        if outer.startswith(_FILE):
             directory = Path(node.start_mark.name).absolute().parent
             return self._content(inside.removeprefix(_FILE), directory)
+        return self._value_of(inside)
+
+    def _value_of(self, inside: str) -> str:
+        """Return the value of a variable, or the default behind its name."""
         variable = _NAME.fullmatch(inside)
         if variable is None:
             raise _Unresolved(f"${{{inside}}} names no variable", "write $${ for a plain ${")
@@ -176,7 +194,7 @@ class Reader:
             if path.exists() and not path.is_file():
                 raise ValueError  # noqa: TRY301 - explained like a file that is not text
             with path.open("rb") as file:
-                content = file.read(_MAX_FILE_BYTES).decode()
+                content = file.read(_MAX_FILE_BYTES).decode("utf-8-sig")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "it is not a text file"
             hint = f"a relative path begins at {directory}"

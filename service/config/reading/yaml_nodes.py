@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -27,6 +28,11 @@ _FORBIDDEN = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 _KEY = re.compile(r"[ →]*(- +)*([\w.-]+:)?")
 _ALIAS = re.compile(r"\*[^\s,\]}]*")
 _KEY_WITHOUT_SPACE = re.compile(r"\s*(- +)*(?!urn:)[\w.-]+:(?!//)(?=\S)")
+_LOOKALIKE = re.compile(
+    r"(?P<sign>[\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]|[\u2010-\u2015\u2212](?=\s))"
+)
+"""White space that is none to YAML, and dashes before a space."""
+_LOOKALIKE_AFTER_COLON = re.compile(rf"[\w.-]+:{_LOOKALIKE.pattern}")
 _CONFLICT = re.compile(r"^<{7}( |$)", re.MULTILINE)
 """Where git has written both sides of a conflict into the file."""
 _COLOUR = re.compile(r":[ \t]+(#[0-9a-fA-F]{3,8})[ \t\r]*$", re.MULTILINE)
@@ -140,6 +146,23 @@ def own_entries(node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.
             yield key, value
 
 
+def find_lookalike(key: yaml.ScalarNode, value: yaml.Node) -> tuple[str, str] | None:
+    """Return message and hint where a character only looks like the space or hyphen that YAML needs; None otherwise."""
+    found = _LOOKALIKE.search(key.value) if key.tag == PLAIN else None
+    if found is None and isinstance(value, yaml.ScalarNode) and value.tag == PLAIN:
+        below = value.start_mark.line > key.start_mark.line
+        found = _LOOKALIKE_AFTER_COLON.match(value.value)
+        found = found or (_LOOKALIKE.match(value.value) if below else None)
+    return None if found is None else _explain_lookalike(found)
+
+
+def _explain_lookalike(found: re.Match[str]) -> tuple[str, str]:
+    sign = found["sign"]
+    plain = "hyphen" if unicodedata.category(sign) in {"Pd", "Sm"} else "space"
+    name = unicodedata.name(sign, "a character").lower()
+    return f"{name} (U+{ord(sign):04X}) stands where YAML needs a {plain}", f"write a plain {plain}"
+
+
 def merged_mappings(node: yaml.MappingNode) -> Iterator[yaml.MappingNode]:
     """Yield the mappings whose entries `<<` adds, each once; those that come first take precedence."""
     waiting, seen = [node], set[int]()
@@ -196,14 +219,25 @@ def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
     if "undefined alias" in problem:
         alias = _ALIAS.match(line, at.column)
         return unreadable(f"the alias {alias.group() if alias else '*'} has no anchor above it", at)
-    if error.context == "while scanning a quoted scalar":
-        return unreadable("this quote is not closed", error.context_mark)
     return (
-        _explain_quote(text, at)
+        _explain_begin(error, line, at)
+        or _explain_quote(text, at)
         or _explain_context(error, text, at)
         or _explain_indent(problem, line, at)
         or unreadable(problem, at, _hint(line, at))
     )
+
+
+def _explain_begin(error: yaml.MarkedYAMLError, line: str, at: yaml.Mark) -> ConfigError | None:
+    """Return the error of a quote that is not closed, or of a line that begins with what only looks like a space or hyphen."""
+    if error.context == "while scanning a quoted scalar":
+        return unreadable("this quote is not closed", error.context_mark)
+    indent = len(line) - len(line.lstrip(" "))
+    found = _LOOKALIKE.match(line, indent)
+    if found is None:
+        return None
+    message, hint = _explain_lookalike(found)
+    return unreadable(message, _position(at.name, at.line, indent), hint)
 
 
 def _explain_context(error: yaml.MarkedYAMLError, text: str, at: yaml.Mark) -> ConfigError | None:

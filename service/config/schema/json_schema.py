@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from service.config.reading.values import ANCHORS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
@@ -66,6 +67,7 @@ def json_schema(catalogue: Catalogue) -> dict[str, object]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.yaml of the token service",
         **opened,
+        "patternProperties": {f"^{ANCHORS}": {}},
     }
 
 
