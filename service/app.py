@@ -121,21 +121,8 @@ def create_app(
 def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[Endpoint, ...]:
     """For clients. To add one: a file in `endpoints/`, and an entry here."""
     shared, tokens, clients = parts.shared, parts.tokens, parts.clients
-    per_minute = shared.configuration.limits.token_requests_per_minute
     return (
-        TokenEndpoint(
-            client_auth=clients.authentication,
-            grants=grants,
-            subjects=parts.sign_in.subjects,
-            issuer=tokens.issuer,
-            registry=shared.registry,
-            rate_limit=shared.rate_limit("token", per_minute),
-            room=shared.room,
-            credentials=pages.credentials,
-            proofs=pages.proofs,
-            emit=shared.emit,
-            registrable=clients.registrable,
-        ),
+        _token_endpoint(parts, pages, grants),
         PushedRequestEndpoint(
             from_clients=_requests_of_clients("par", parts, pages),
             arriving=parts.arriving,
@@ -158,6 +145,24 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             credentials=pages.credentials,
             emit=shared.emit,
         ),
+    )
+
+
+def _token_endpoint(parts: Parts, pages: PageParts, grants: Grants) -> TokenEndpoint:
+    shared, clients = parts.shared, parts.clients
+    per_minute = shared.configuration.limits.token_requests_per_minute
+    return TokenEndpoint(
+        client_auth=clients.authentication,
+        grants=grants,
+        subjects=parts.sign_in.subjects,
+        issuer=parts.tokens.issuer,
+        registry=shared.registry,
+        rate_limit=shared.rate_limit("token", per_minute),
+        room=shared.room,
+        credentials=pages.credentials,
+        proofs=pages.proofs,
+        emit=shared.emit,
+        registrable=clients.registrable,
     )
 
 
