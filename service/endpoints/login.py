@@ -22,7 +22,7 @@ from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
 from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
-from service.model.user import LOCAL, User
+from service.model.user import LOCAL, PasswordExpired, User
 from service.pages.login_page import LoginPage, accepts_passwords
 from service.pages.own_pages import SECURITY, return_path
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
@@ -73,12 +73,22 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self.login_page.show_password_field(visit, waiting, username)
         if not accepts_passwords(waiting):
             raise InvalidRequest("this client does not accept passwords of this service")
-        address = self.sign_in.visits.client_address.find(request)
+        return await self._sign_in_by_password(visit, waiting, username, password)
+
+    async def _sign_in_by_password(
+        self, visit: Visit, waiting: WaitingRequest | None, username: str, password: str
+    ) -> web.Response:
+        address = self.sign_in.visits.client_address.find(visit.request)
         tenants = waiting.request.tenants if waiting else ()
-        user = await self.local.verify(username, password, address=address, tenants=tenants)
+        try:
+            user = await self.local.verify(username, password, address=address, tenants=tenants)
+        except PasswordExpired:
+            return await self.login_page.show(
+                visit, waiting, username=username, error="password_expired", asks_password=True
+            )
         if user is None:
             return await self.login_page.show_failure(visit, waiting, username)
-        return await self.sign_in.continue_as(visit, waiting, _sign_in_of(user, AMR, params))
+        return await self.sign_in.continue_as(visit, waiting, _sign_in_of(user, AMR, visit.params))
 
     async def _sign_in_by_passkey(
         self, visit: Visit, waiting: WaitingRequest | None

@@ -13,7 +13,7 @@ from service.identity.factors.totp import TotpMethod
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.tenants import find_tenant
 from service.model.registry import LiveRegistry
-from service.model.user import User
+from service.model.user import PasswordExpired, User
 from service.protocol.errors import InvalidGrant, InvalidRequest
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 
@@ -34,9 +34,12 @@ class PasswordGrant(msgspec.Struct, frozen=True):
         asked = find_tenant(acr_values, request.client, self.registry.current)
         if asked.tenant is None and self.registry.current.tenants_required:
             return InvalidRequest("acr_values has to name a tenant of the client, as tenant:NAME")
-        user = await self.sign_in.verify(
-            username, password, address=request.address, tenants=asked.tenants
-        )
+        try:
+            user = await self.sign_in.verify(
+                username, password, address=request.address, tenants=asked.tenants
+            )
+        except PasswordExpired:
+            return InvalidGrant("the password has expired and has to be changed first")
         amr = None if user is None else await self._find_methods(user, request)
         if user is None or amr is None:
             return InvalidGrant("the user name or password is wrong, or otp is missing or wrong")

@@ -22,15 +22,22 @@ from service.identity.users import Directory
 from service.model.events import (
     Emit,
     LoginFailed,
-    LoginFailure,
     LoginLocked,
     LoginSucceeded,
     PasswordHashReplaced,
 )
 from service.model.handle import digest
+from service.model.login_failure import LoginFailure
 from service.model.password_hash import is_outdated
 from service.model.tenant import CLAIM
-from service.model.user import MAX_USERNAME, User, UsersUnavailable, fold_username
+from service.model.user import (
+    MAX_USERNAME,
+    PasswordExpired,
+    PasswordRefused,
+    User,
+    UsersUnavailable,
+    fold_username,
+)
 from service.protocol.typed_names import trim_name
 from service.store import verbs
 from service.store.keyvalue import KeyValue
@@ -154,7 +161,10 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
         address: str,
         tenants: Collection[str] = (),
     ) -> User | None:
-        """Return the user with this name and password, unless disabled, locked, or of no tenant of these, if there are any."""
+        """Return the user with this name and password, unless disabled, locked, or of no tenant of these, if there are any.
+
+        PasswordExpired if the right password has to be changed first.
+        """
         username = trim_name(username)
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
@@ -173,8 +183,8 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 # A password that nobody can have takes as long as that of an unknown user.
                 candidate = user if failure is None and given else None
                 hashes = not locked or not self.passwords.refusal_times
-                verifies = hashes and await self._verifies(username, given, candidate)
-                if candidate is not None and verifies:
+                refusal = await self._judge(username, given, candidate) if hashes else None
+                if candidate is not None and hashes and refusal is None:
                     await self._learn(monotonic() - began)
                     await self.throttle.clear(username, address)
                     await self._replace_outdated_hash(candidate, password)
@@ -182,18 +192,24 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
                         LoginSucceeded(subject=candidate.sub, username=username, address=address)
                     )
                     return candidate
-                await self._refuse(username, user, failure or "wrong_password", address=address)
+                reason = failure or refusal or "wrong_password"
+                await self._refuse(username, user, reason, address=address)
             full_cost = hashes and self._has_full_cost(candidate)
             took = monotonic() - began
             await self.passwords.even_out(took, full_cost=full_cost)
             await self.costs.share()
         return None
 
-    async def _verifies(self, username: str, password: str, user: User | None) -> bool:
-        """Return whether the password is right; it takes as long without a user."""
-        if self.users.verifies_passwords:
-            return await self.users.verify_password(username, password, user)
-        return await self.passwords.verifies(password, user.password if user else None)
+    async def _judge(self, username: str, password: str, user: User | None) -> LoginFailure | None:
+        """Return what is wrong with the password; it takes as long without a user."""
+        try:
+            if self.users.verifies_passwords:
+                is_right = await self.users.verify_password(username, password, user)
+            else:
+                is_right = await self.passwords.verifies(password, user.password if user else None)
+        except PasswordRefused as refused:
+            return refused.reason
+        return None if is_right else "wrong_password"
 
     async def _replace_outdated_hash(self, user: User, password: str) -> None:
         """Write a hash of today's format and cost, where there is an older one that can be written."""
@@ -230,6 +246,8 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
         self.emit(LoginFailed(username=shown, subject=sub, address=address, reason=reason))
         if reason == "locked":  # is not counted: else one place could lock an account everywhere
             return
+        if reason == "password_expired":  # nor is the right password, which is no guess
+            raise PasswordExpired
         if await self.throttle.count_failure(username, address):
             self.emit(LoginLocked(username=shown, subject=sub, address=address))
 

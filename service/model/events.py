@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 
+from service.model.login_failure import LoginFailure
 from service.protocol.errors import OAuthError
 
 Emit = Callable[[object], None]
@@ -17,10 +17,6 @@ EmitAtOnce = Callable[[object | None, tuple[str, str, int], float], None]
 
 FIRST_LOGGED_STATUS = 400
 """Answered requests with this status or a higher one get a line in the log; others at level debug only."""
-
-LoginFailure = Literal[
-    "malformed", "unknown", "wrong_password", "disabled", "locked", "other_tenant"
-]
 
 
 class KeyAnnounced(msgspec.Struct, frozen=True, kw_only=True):

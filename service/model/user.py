@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Annotated, Protocol, runtime_checkable
 
 from service.model import types
+from service.model.login_failure import LoginFailure
 from service.model.tenant import CLAIM as TENANT
 from service.protocol.errors import TemporarilyUnavailable
 from service.protocol.typed_names import trim_name
@@ -60,6 +61,18 @@ class ValueRefused(ValueError):
     """The system is there, and refuses the question, perhaps for its value, which the message does not repeat."""
 
 
+class PasswordRefused(Exception):
+    """The system refuses a password for this reason, of which only the audit log tells, unless the password has to be changed."""
+
+    def __init__(self, reason: LoginFailure) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class PasswordExpired(Exception):
+    """The password is right, and has expired or has to be changed first."""
+
+
 class UserStore(Protocol):
     """The users of the file, of another system, or of an operator's own class by import path.
 
@@ -105,7 +118,7 @@ class VerifiesPasswords(Protocol):
         """Return whether the password is that of the user.
 
         `user` is what `by_username` has returned for this name; None for one that must not sign in: the refusal takes the
-        same time as for a wrong password.
+        same time as for a wrong password. PasswordRefused tells the audit log more than False.
         """
         ...
 

@@ -91,7 +91,7 @@ class TestEmptyPassword:
         connections = Connections(settings, timeout=5, at_once=1)
         for dn, password in ((f"uid=alice,{PEOPLE}", ""), ("", "password")):
             with pytest.raises(ValueError, match="anonymous"):
-                await connections.accepts(dn, password)
+                await connections.find_refusal(dn, password)
 
 
 class TestEnumeration:
@@ -101,7 +101,7 @@ class TestEnumeration:
     def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """The requests to the directory, in order."""
         asked: list[str] = []
-        for name in ("search", "accepts"):
+        for name in ("search", "find_refusal"):
             original = getattr(Connections, name)
 
             async def noting(*given: Any, name: str = name, original: Any = original) -> Any:
@@ -136,7 +136,7 @@ class TestEnumeration:
         service = await start(config)
         local = service.parts.sign_in.local
         assert await local.verify(username, password, address="192.0.2.7") is None
-        assert asked == ["search", "search", "accepts"]
+        assert asked == ["search", "search", "find_refusal"]
 
     async def test_every_refusal_on_the_page_is_the_same(self, app: ClientApp) -> None:
         seen = set()
@@ -156,7 +156,7 @@ class TestEnumeration:
         service = await start(config | {"limits": {"login_failures": 2}})
         for _ in range(4):
             assert (await sign_in(service, "alice", "wrong")).refusal == REFUSED
-        assert asked.count("accepts") == 2
+        assert asked.count("find_refusal") == 2
 
     async def test_unknown_name_takes_as_long_as_a_wrong_password(
         self, service: RunningService, monkeypatch: pytest.MonkeyPatch

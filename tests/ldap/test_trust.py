@@ -63,6 +63,19 @@ async def test_certificate_of_another_host_is_refused(
     assert await refusal(start, config, urls=[directory.other_url]) == AWAY
 
 
+async def test_certificate_with_a_common_name_only_is_refused_with_the_reason_in_the_log(
+    start: Start, config: dict[str, Any], tmp_path: Path
+) -> None:
+    authority, ca_file = root(), tmp_path / "ca.pem"
+    ca_file.write_text(authority.pem)
+    file = authority.issue("CN=127.0.0.1", extensions=[]).write(tmp_path / "directory.pem")
+    with Slapd(tmp_path / "private", EVERYBODY, shown=file) as private, capture_logs() as logged:
+        config["users"]["ldap"] = private.settings | {"ca_file": str(ca_file)}
+        assert (await sign_in(await start(config), "alice")).refusal == AWAY
+    assert "subjectAltName" in str(logged)
+    assert "127.0.0.1" in str(logged)
+
+
 async def test_environment_cannot_switch_verification_off(
     start: Start, config: dict[str, Any], directory: Slapd, monkeypatch: pytest.MonkeyPatch
 ) -> None:

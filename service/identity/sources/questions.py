@@ -13,7 +13,7 @@ import structlog
 from service.identity.sources.circuit import TOLERATED, Circuit
 from service.model.events import Emit
 from service.model.timings import OthersAnswered
-from service.model.user import UnusableAnswer, UsersUnavailable, ValueRefused
+from service.model.user import PasswordRefused, UnusableAnswer, UsersUnavailable, ValueRefused
 from service.protocol.errors import TemporarilyUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -81,6 +81,9 @@ class Questions:
         began = monotonic()
         try:
             answer = await self._wait_for(question)
+        except PasswordRefused:
+            self._note_answer()
+            raise
         except UnusableAnswer as error:
             raise self._note_refusal(error, UsersUnavailable) from error
         except (OSError, UsersUnavailable) as error:  # asyncio's TimeoutError is an OSError

@@ -19,7 +19,8 @@ from service.identity.sources.ldap.connections import (
     TooManyEntries,
 )
 from service.identity.sources.ldap.problems import find_problems
-from service.model.user import User, fold_username
+from service.identity.sources.ldap.ranges import complete
+from service.model.user import PasswordRefused, User, fold_username
 
 __all__ = ["find_problems", "open_source"]
 
@@ -74,9 +75,12 @@ class LdapUsers:
         entry = await self._find_subject(str(uuid4()) if user is None else user.sub)
         if entry is None or not password:
             nobody = f"cn={uuid4()},{self._settings.base}"
-            await self._connections.accepts(nobody, password or str(uuid4()))
+            await self._connections.find_refusal(nobody, password or str(uuid4()))
             return False
-        return await self._connections.accepts(entry.dn, password)
+        refusal = await self._connections.find_refusal(entry.dn, password)
+        if refusal not in {None, "wrong_password"}:
+            raise PasswordRefused(refusal)
+        return refusal is None
 
     async def close(self) -> None:
         await self._connections.close()
@@ -124,7 +128,7 @@ class LdapUsers:
             return ()
 
     async def _read(self, entry: Entry) -> User | None:
-        settings = self._settings
+        settings, entry = self._settings, await complete(entry, self._connections.search)
         sub = entries.subject_of(entry, settings.sub)
         username = entries.username_of(entry, settings.username)
         if sub is None or username is None:

@@ -20,7 +20,9 @@ from weakref import WeakSet
 import msgspec
 
 from service.config.schema.ldap import Ldap
+from service.identity.sources.ldap.bind_errors import find_reason, reason_of
 from service.identity.sources.ldap.lines import Addresses, Line, open_line
+from service.model.login_failure import LoginFailure
 from service.model.user import UsersUnavailable, ValueRefused
 from service.tls import make_context
 
@@ -35,6 +37,9 @@ NO_ATTRIBUTES = "1.1"
 
 _NOWHERE = "ldapi://%2Fdev%2Fnull"
 """Where libldap would connect to by itself, without TLS, when a line is closed."""
+
+_OTHER_NAMES = (62, 64)
+"""X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH of OpenSSL."""
 
 Purpose = Literal["lookups", "binds"]
 Scope = Literal["base", "subtree"]
@@ -110,8 +115,8 @@ class Connections:
             raise TooManyEntries
         return found
 
-    async def accepts(self, dn: str, password: str) -> bool:
-        """Return whether a bind succeeds; an empty password would be no proof (RFC 4513 §5.1.2)."""
+    async def find_refusal(self, dn: str, password: str) -> LoginFailure | None:
+        """Return why a bind fails, None if it succeeds; an empty password would be no proof (RFC 4513 §5.1.2)."""
         if not dn or not password:
             raise ValueError("a bind without name or password is anonymous")
         return await self._ask("binds", partial(_bind, dn, password, self._timeout))
@@ -139,6 +144,8 @@ class Connections:
             raise UsersUnavailable(_describe(error)) from None
         except _ldap.LDAPError as error:
             raise ValueRefused(_describe(error)) from None
+        except ssl.SSLCertVerificationError as error:
+            raise UsersUnavailable(_describe_certificate(error)) from None
         except OSError as error:
             raise UsersUnavailable(f"{type(error).__name__}: {error}") from None
 
@@ -224,20 +231,20 @@ def _search(search: Search, timeout: float, libldap: Any) -> Sequence[Entry] | N
     ]
 
 
-def _bind(dn: str, password: str, timeout: float, libldap: Any) -> bool:
+def _bind(dn: str, password: str, timeout: float, libldap: Any) -> LoginFailure | None:
     asked = [_ppolicy.PasswordPolicyControl()]
     try:
         sent = libldap.simple_bind(dn, password, serverctrls=asked)
         controls = libldap.result3(sent, timeout=timeout)[3]
-    except _REFUSALS:
-        return False
-    # Right, but expired or to be changed first (draft-behera-ldap-password-policy §6.2).
-    return all(getattr(control, "error", None) is None for control in controls)
+    except _REFUSALS as refused:
+        return find_reason(refused) or "wrong_password"
+    return reason_of(controls)
 
 
 def _log_in(dn: str, password: str, timeout: float, libldap: Any) -> None:
-    if not _bind(dn, password, timeout, libldap):
-        raise UsersUnavailable("the directory refuses bind_dn or bind_password")
+    reason = _bind(dn, password, timeout, libldap)
+    if reason is not None:
+        raise UsersUnavailable(f"the directory refuses bind_dn or bind_password: {reason}")
 
 
 def _select_short_values(found: Mapping[str, Sequence[bytes]]) -> Mapping[str, Sequence[bytes]]:
@@ -245,6 +252,15 @@ def _select_short_values(found: Mapping[str, Sequence[bytes]]) -> Mapping[str, S
         name.lower(): [value for value in values if len(value) <= LONGEST_VALUE]
         for name, values in found.items()
     }
+
+
+def _describe_certificate(error: ssl.SSLCertVerificationError) -> str:
+    said = f"the directory's certificate is refused: {error.verify_message}"
+    if error.verify_code not in _OTHER_NAMES:
+        return said
+    return (
+        f"{said}; it needs that as subjectAltName, a common name (CN) is not enough (RFC 9525 §6.3)"
+    )
 
 
 def _describe(error: Any) -> str:
