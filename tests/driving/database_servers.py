@@ -106,7 +106,7 @@ class DatabaseServer:
 
 
 class PostgresServer(DatabaseServer):
-    """PostgreSQL, which has a process for each connection."""
+    """PostgreSQL, which has a process for each connection; a user `asks` would need a password."""
 
     @property
     def url(self) -> str:
@@ -126,6 +126,8 @@ class PostgresServer(DatabaseServer):
         how = ["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-instructions"]
         with self._options() as options:
             subprocess.run([*made, *how], check=True, **options)
+        access = self.folder / "database" / "pg_hba.conf"
+        access.write_text(f"local all asks scram-sha-256\n{access.read_text()}")
 
     def _command(self) -> list[str]:
         fast = ["-c", "fsync=off", "-c", "max_connections=100"]

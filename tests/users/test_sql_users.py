@@ -293,3 +293,20 @@ class TestRestart:
             server.start()
         assert (await sign_in(service, "alice")).status == 200
         assert not any(isinstance(event, LoginFailed) for event in events)
+
+
+@pytest.mark.needs("postgres", "initdb")
+async def test_a_password_beside_the_url_is_taken_as_it_is(
+    postgres: Database, start: Start, config: dict[str, Any]
+) -> None:
+    await postgres.execute("CREATE ROLE asks LOGIN PASSWORD 'p@ss/w%rd'")
+    await postgres.execute("GRANT SELECT ON people TO asks")
+    sql = config["users"]["sql"] | {
+        "writable": False,
+        "url": postgres.url.replace("tester", "asks"),
+    }
+    for password, status in (("p@ss/w%rd", 200), ("p%40ss/w%25rd", 503)):
+        config["users"]["sql"] = sql | {"password": password}
+        assert (await sign_in(await start(config), "bob")).status == status
+    await postgres.execute("DROP OWNED BY asks")
+    await postgres.execute("DROP ROLE asks")

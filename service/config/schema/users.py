@@ -78,6 +78,8 @@ class SqlUsers(types.Section):
     url: types.Text = field(repr=False)
     """The database, as SQLAlchemy writes it with an asynchronous driver: postgresql+asyncpg://name:password@host/database,
     mysql+asyncmy://…, sqlite+aiosqlite:////folder/file. Options of the driver follow behind a question mark."""
+    password: types.Text | None = field(default=None, repr=False)
+    """The password, as it is, such as ${file:/run/secrets/users}: in the URL it would have to be percent-encoded."""
     table: types.Text | None = None
     """The table or view with the users; null: the queries below find them."""
     columns: SqlColumns = SqlColumns()

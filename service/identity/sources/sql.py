@@ -44,7 +44,7 @@ def find_problems(settings: Users) -> Iterator[Finding]:
         yield Finding(("users", "source"), "sql needs the block users.sql")
         return
     yield from _find_problems_of_queries(block)
-    yield from _find_problems_of_url(block.url)
+    yield from _find_problems_of_url(block)
 
 
 def _find_problems_of_queries(block: SqlUsers) -> Iterator[Finding]:
@@ -59,9 +59,10 @@ def _find_problems_of_queries(block: SqlUsers) -> Iterator[Finding]:
             yield Finding((*_BLOCK, "queries", name), message)
 
 
-def _find_problems_of_url(url: str) -> Iterator[Finding]:
+def _find_problems_of_url(block: SqlUsers) -> Iterator[Finding]:
     try:
-        dialect = make_url(url).get_dialect()
+        url = make_url(block.url)
+        dialect = url.get_dialect()
         dialect.import_dbapi()
     except ModuleNotFoundError as error:
         yield missing_extra("sql", error)
@@ -71,6 +72,9 @@ def _find_problems_of_url(url: str) -> Iterator[Finding]:
         if not dialect.is_async:
             message = f"{dialect.name}+{dialect.driver} is no asynchronous driver"
             yield Finding(_URL, message, _EXAMPLE)
+        if url.password is not None and block.password is not None:
+            message = "users.sql.url has one too"
+            yield Finding((*_BLOCK, "password"), message, "take one of them out")
 
 
 def open_source(settings: Users, _: Tools) -> SqlUserStore:
@@ -79,6 +83,8 @@ def open_source(settings: Users, _: Tools) -> SqlUserStore:
     assert block is not None  # noqa: S101 - else there would be a problem
     logging.getLogger("asyncmy").setLevel(logging.ERROR)  # its warnings repeat values
     url = make_url(block.url)
+    if block.password is not None:
+        url = url.set(password=block.password)
     keeps_no_statements = url.query.get("prepared_statement_cache_size") == "0"
     engine = create_async_engine(
         url,
