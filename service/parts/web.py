@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from service.config.rules.uris import is_loopback
-from service.config.schema.server import Server
+from service.config.schema.server import Server, Session
 from service.http.cors import Cors
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, DirectRoutes, Endpoint
@@ -35,14 +35,7 @@ class PageParts:
     def __init__(self, parts: Parts) -> None:
         shared, configuration = parts.shared, parts.shared.configuration
         session, server = configuration.session, configuration.server
-        issuer = urlsplit(shared.issuer)
-        cookies = Cookies(
-            secure=issuer.scheme == "https",
-            session_name=session.cookie_name,
-            same_site=session.cookie_same_site,
-            # On one machine several instances have one host, and would end each other's sessions.
-            port=issuer.port if is_loopback(issuer.hostname or "") else None,
-        )
+        cookies = build_cookies(shared.issuer, session)
         self.pages = Pages(
             issuer=shared.issuer, ui=configuration.ui, cookies=cookies, registry=shared.registry
         )
@@ -83,6 +76,17 @@ class PageParts:
         return TokenGuard(
             active_tokens=self._active_tokens, credentials=self.credentials, proofs=self.proofs
         )
+
+
+def build_cookies(issuer: str, session: Session) -> Cookies:
+    """Build what reads and sets cookies; on one machine several instances have one host, and differ by their ports."""
+    url = urlsplit(issuer)
+    return Cookies(
+        secure=url.scheme == "https",
+        session_name=session.cookie_name,
+        same_site=session.cookie_same_site,
+        port=url.port if is_loopback(url.hostname or "") else None,
+    )
 
 
 def build_client_address(server: Server) -> ClientAddress:
