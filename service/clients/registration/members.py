@@ -23,9 +23,10 @@ def _without_absent(value: object, depth: int) -> object:
         members = cast("Mapping[str, object]", value).items()
         left = {name: _without_absent(one, depth - 1) for name, one in members}
         return {name: one for name, one in left.items() if not _is_absent(one)}
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         items = [_without_absent(one, depth - 1) for one in cast("list[object]", value)]
-        return [one for one in items if not _is_absent(one)] or None
+        left_items = [one for one in items if not _is_absent(one)]
+        return None if items and not left_items else left_items
     return value
 
 
