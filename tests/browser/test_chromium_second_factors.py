@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from tests.browser.conftest import Person
@@ -31,6 +34,7 @@ async def test_keyboard_is_enough_to_enrol_and_change_an_app(person: Person) -> 
     await keyboard.type(phone.code())
     await keyboard.press("Enter")
     await person.page.wait_for_selector("#recovery-codes")
+    await downloads_and_prints_the_codes(person)
     await person.tabs_to("#continue", "Enter")
     await person.page.wait_for_selector("li[data-factor=otp]")
     await person.tabs_to("li[data-factor=otp] summary", "Enter")
@@ -41,6 +45,20 @@ async def test_keyboard_is_enough_to_enrol_and_change_an_app(person: Person) -> 
     await person.tabs_to("li[data-factor=otp] summary", "Enter")
     await person.tabs_to("li[data-factor=otp] button[value=remove]", "Enter")
     await person.page.wait_for_selector("li[data-factor=otp]", state="detached")
+
+
+async def downloads_and_prints_the_codes(person: Person) -> None:
+    """Save the codes in a file, and look at what a printer gets."""
+    codes = (await person.sees("#recovery-codes")).split()
+    async with person.page.expect_download() as downloading:
+        await person.tabs_to("#download", "Enter")
+    download = await downloading.value
+    text = await asyncio.to_thread(Path(await download.path()).read_text)
+    assert (download.suggested_filename, text.split()[-10:]) == ("recovery-codes.txt", codes)
+    await person.page.emulate_media(media="print")
+    assert await person.page.is_visible("#recovery-codes")
+    assert not await person.page.is_visible("#continue")
+    await person.page.emulate_media(media="screen")
 
 
 async def test_keyboard_is_enough_for_a_code(person: Person, service: RunningService) -> None:
