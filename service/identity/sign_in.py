@@ -209,7 +209,9 @@ class LocalSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 is_right = await self.passwords.verifies(password, user.password if user else None)
         except PasswordRefused as refused:
             return refused.reason
-        return None if is_right else "wrong_password"
+        if is_right:
+            return None
+        return "wrong_password"
 
     async def _replace_outdated_hash(self, user: User, password: str) -> None:
         """Write a hash of today's format and cost, where there is an older one that can be written."""

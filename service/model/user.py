@@ -66,7 +66,7 @@ class PasswordRefused(Exception):
 
     def __init__(self, reason: LoginFailure) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason: LoginFailure = reason
 
 
 class PasswordExpired(Exception):

@@ -10,7 +10,6 @@ import pytest
 
 from service.identity.sources.sql_spellings import spell
 from service.model.user import fold_username
-from tests.cli.conftest import command  # noqa: F401 - the fixture
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.users.database import SETTINGS, Database

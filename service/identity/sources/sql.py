@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import structlog
@@ -219,8 +219,9 @@ class SqlUserStore:
 
 def _expand_lists(query: TextClause) -> TextClause:
     """Let the parameters that are lists take as many values as there are."""
-    lists = (name for name in LISTS if name in _parameters_of(query))
-    return query.bindparams(*(bindparam(name, expanding=True) for name in lists))
+    known = _parameters_of(query)
+    lists: list[Any] = [bindparam(name, expanding=True) for name in LISTS if name in known]
+    return query.bindparams(*lists)
 
 
 def _parameters_of(query: TextClause) -> frozenset[str]:
@@ -238,10 +239,9 @@ def _describe(error: exc.SQLAlchemyError, values: Mapping[str, object]) -> str:
     """Return what the database said, for the log; where that may repeat a value, perhaps a password, only its kind and code."""
     cause = getattr(error, "orig", None)
     said = str(cause or error)
-    given = [
-        one for value in values.values() for one in (value if isinstance(value, tuple) else [value])
-    ]
-    if not _BYTES.search(said) and not any(str(value) in said for value in given):
+    given = [str(value) for value in values.values() if not isinstance(value, tuple)]
+    given += [str(one) for name in LISTS for one in cast("Sequence[str]", values.get(name, ()))]
+    if not _BYTES.search(said) and not any(value in said for value in given):
         return said
     numbers = (each for each in getattr(cause, "args", ()) if isinstance(each, int))
     code = getattr(cause, "sqlstate", None) or next(numbers, "")

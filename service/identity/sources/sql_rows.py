@@ -110,7 +110,9 @@ def _claims(row: Mapping[str, object]) -> dict[str, Any]:
 
 def _members(value: object) -> Mapping[str, object]:
     """Return the members of a JSON object; ValueError or TypeError if it is none."""
-    members = value if isinstance(value, dict) else parse_json(_text(value))
+    members: object = value
+    if not isinstance(value, dict):
+        members = parse_json(_text(value))
     if not isinstance(members, dict):
         raise TypeError("is no JSON object")
     return cast("Mapping[str, object]", members)

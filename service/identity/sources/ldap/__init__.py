@@ -78,7 +78,7 @@ class LdapUsers:
             await self._connections.find_refusal(nobody, password or str(uuid4()))
             return False
         refusal = await self._connections.find_refusal(entry.dn, password)
-        if refusal not in {None, "wrong_password"}:
+        if refusal is not None and refusal != "wrong_password":
             raise PasswordRefused(refusal)
         return refusal is None
 
