@@ -102,6 +102,19 @@ async def test_a_resource_is_named_as_the_rule_spells_it(
     assert claims_in(answer["access_token"])["resource"] == "https://files.other.example"
 
 
+@pytest.mark.rfc("3986#6.2.2", "8707#2")
+async def test_resources_of_private_schemes_are_told_apart_by_their_hosts(
+    service: RunningService, tokens: Any, config: dict[str, Any]
+) -> None:
+    resources = ["api://orders/v1", "api://invoices/v1"]
+    config["token_exchange"][0] |= {"targets": [target(resources=resources)]}
+    reload(service, config)
+    answer = await ask(service, tokens["id_token"], resource="API://orders/%761")
+    assert claims_in(answer["access_token"])["resource"] == resources[0]
+    stranger = await ask(service, tokens["id_token"], resource="api://anybody/v1")
+    assert stranger.refusal == (400, "invalid_target")
+
+
 async def test_a_target_without_scopes_and_resources_gets_neither(
     service: RunningService, tokens: Any, config: dict[str, Any]
 ) -> None:

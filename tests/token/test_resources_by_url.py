@@ -60,6 +60,7 @@ async def test_the_audience_is_what_the_client_has_asked_for(
 OTHERS = [
     *(URL + "/", URL.upper(), "https://api.example/v1", URL + "#top", "http://api.example/v1?x=1"),
     *("https://u@api.example/v1?x=1", "https://api.example:8443/v1?x=1", "https://api2.example//"),
+    *(" https://api2.example/", "https://api2.exam\tple/", "//api2.example/", "api://api2.example"),
 ]
 SPELLINGS = {
     "https://api.example:443/v1?x=1": URL,
