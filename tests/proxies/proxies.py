@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import OK
 from pathlib import Path
 from socket import create_connection
 
@@ -32,7 +33,7 @@ COMMANDS = {
         *("--concurrency", "1", "--log-level", "error"),
     ],
     "traefik.yaml": [
-        *(str(TRAEFIK), "--providers.file.filename=traefik.yaml"),
+        *(str(TRAEFIK), "--providers.file.filename=../traefik.yaml"),
         "--entrypoints.https.address=127.0.0.1:443",
     ],
 }
@@ -102,8 +103,16 @@ def site_running(
         addresses = [f"http://127.0.0.1:{port}" for port in ports]
         site = Site(url, url + path, trust, replicas, addresses)
         described = f"{path}/.well-known/openid-configuration"
-        eventually(lambda: site.get(described).status_code == 200)
+        eventually(lambda: _answers(site, described))
         yield site
+
+
+def _answers(site: Site, path: str) -> bool:
+    """Return whether there is a 200; Traefik listens before it has read its file."""
+    try:
+        return site.get(path).status_code == OK
+    except httpx2.TransportError:
+        return False
 
 
 def _write_file(
@@ -133,8 +142,11 @@ def _write_file(
 @contextmanager
 def _running(name: str, folder: Path, port: int) -> Iterator[None]:
     command = [part.replace("127.0.0.1:443", f"127.0.0.1:{port}") for part in COMMANDS[name]]
-    environ = os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-    process = subprocess.Popen(command, cwd=folder, env=environ)
+    # In the same folder as its file Traefik would take this for its static configuration, too.
+    place = folder / "elsewhere" if name == "traefik.yaml" else folder
+    place.mkdir(exist_ok=True)
+    environ = os.environ | {"HOME": str(place), "XDG_CONFIG_HOME": str(place)}
+    process = subprocess.Popen(command, cwd=place, env=environ)
     try:
         eventually(lambda: process.poll() is not None or _listens(port))
         assert process.poll() is None

@@ -41,7 +41,8 @@ TAKEN_OFF = {
         "cluster: token_service\n     ": "cluster: token_service\n                            prefix_rewrite: /\n     ",
     },
     "traefik.yaml": {
-        "PathPrefix(`/health/": "PathPrefix(`/auth/health/",
+        "Host(`auth.example.com`)": "Host(`auth.example.com`) && PathPrefix(`/auth/`)",
+        "!PathPrefix(`/health/": "!PathPrefix(`/auth/health/",
         "Path(`/metrics": "Path(`/auth/metrics",
         "[ask_again]": "[ask_again, take_off]",
         "\n  middlewares:\n": "\n  middlewares:\n    take_off: {stripPrefix: {prefixes: [/auth]}}\n",
