@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from service.config.configuration import Configuration
 from service.config.schema.file import Settings
@@ -80,18 +80,21 @@ def _changed_fields(old: object, new: object) -> Iterator[tuple[str, object, obj
 def _difference(field: str, before: object, after: object) -> str:
     if field in _SECRET_FIELDS:
         return "changed"
-    if isinstance(before, tuple | frozenset) and isinstance(after, tuple | frozenset):
-        old, new = cast("frozenset[str]", before), cast("frozenset[str]", after)
-        removed = [f"- {_shown(item)}" for item in old if item not in new]
-        added = [f"+ {_shown(item)}" for item in new if item not in old]
+    if _is_collection(before) and _is_collection(after):
+        removed = [f"- {_shown(item)}" for item in before if item not in after]
+        added = [f"+ {_shown(item)}" for item in after if item not in before]
         return "  ".join([*sorted(removed), *sorted(added)]) or "in another order"
     return f"{_shown(before)} -> {_shown(after)}"
 
 
+def _is_collection(value: object) -> TypeGuard[Collection[object]]:
+    return isinstance(value, tuple | frozenset | list)
+
+
 def _shown(value: object) -> str:
     """Return a value as the file has it: YAML in one line, an entry without the keys that have their defaults."""
-    if isinstance(value, tuple | frozenset | list):
-        listed = [_shown(item) for item in cast("tuple[object, ...]", value)]
+    if _is_collection(value):
+        listed = [_shown(item) for item in value]
         return f"[{', '.join(sorted(listed) if isinstance(value, frozenset) else listed)}]"
     if is_dataclass(value):
         value = {

@@ -159,7 +159,7 @@ class ClaimsParameter:
 def parse_claims(text: str | None) -> ClaimsParameter:
     """Read a claims parameter; unknown members mean nothing (OIDC Core §5.5)."""
     try:
-        parsed = {} if text is None else parse_unambiguous_json(text)
+        parsed = parse_unambiguous_json("{}" if text is None else text)
     except JsonRefused as refused:
         raise InvalidRequest(f"claims {refused}") from refused
     members = _read_object(parsed, "claims")

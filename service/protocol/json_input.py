@@ -59,7 +59,7 @@ def _may_be_deep(content: bytes | str) -> bool:
 
 def _is_deeper(value: object, levels: int) -> bool:
     """Return whether objects and arrays are within one another more than so many times."""
-    below = [value]
+    below: list[object] = [value]
     while below and levels > 0:
         inner: list[object] = []
         for each in below:

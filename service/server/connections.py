@@ -101,9 +101,12 @@ class Connections:
     ) -> None:
         self._observer = observer
         self._files_reserved = files_reserved
-        self._origin_of = lru_cache(maxsize=1000)(
-            lambda peer: _Origin(is_proxy(peer), site_of(peer))
-        )
+
+        @lru_cache(maxsize=1000)
+        def origin_of(peer: str) -> _Origin:
+            return _Origin(is_proxy(peer), site_of(peer))
+
+        self._origin_of = origin_of
         self._drains = False
         self._unsent_since: dict[Connection, float | None] = {}
         """Every open connection."""
