@@ -78,7 +78,7 @@ async def test_the_consent_page_shows_the_values_of_claims(client: ClientApp) ->
 
 async def test_the_consent_page_shows_the_host_of_the_redirect_uri(client: ClientApp) -> None:
     page = await open_consent_page(client)
-    assert page.text_of("answer-host") == "The answer goes to consenting.example."
+    assert page.text_of("answer-host") == "You’ll be sent to consenting.example."
 
 
 async def test_another_user_signs_in_from_the_consent_page(client: ClientApp) -> None:
