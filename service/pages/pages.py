@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from service.pages.locales import Locales
 
 MAX_QUERY_LENGTH = 4096
+_REPEATED = frozenset({"client_id", "redirect_uri", "response_type", "request", "request_uri"})
+"""What decides that a request is refused on a page, and not at the client."""
 _HOST = re.compile(r"[a-z0-9.-]+")
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 
@@ -93,11 +95,14 @@ class Pages:
         return page
 
     def own_query(self, request: web.Request) -> str | None:
-        """Return the query with which this page can be asked for in another language, which is to be appended; None after a form."""
+        """Return the query with which a refusal can be asked for in another language, which is to be appended; None after a form.
+
+        Nothing else of the request comes back: it may hold tokens, or what users typed.
+        """
         query = request.rel_url.raw_query_string
         if request.method == "POST" or len(query) > MAX_QUERY_LENGTH:
             return None
-        kept = [one for one in query.split("&") if one and not one.startswith("language=")]
+        kept = [one for one in query.split("&") if one.partition("=")[0] in _REPEATED]
         return "".join(["?", *[f"{one}&" for one in kept]])
 
     def keep_language(self, request: web.Request, response: web.Response) -> None:

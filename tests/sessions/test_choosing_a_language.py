@@ -56,10 +56,11 @@ async def test_a_choice_that_is_answered_by_a_redirect_is_remembered(browser: Br
 
 
 async def test_a_refusal_is_shown_in_the_chosen_language(app: ClientApp) -> None:
-    refused = await app.authorize(client_id="unknown", scope="openid <b>")
+    refused = await app.authorize(redirect_uri="https://elsewhere.example", login_hint="secret")
     page = await choose(app.browser, refused, "de")
     assert (page.lang, page.status, page.error) == ("de", refused.status, refused.error)
     assert page.text_of("error-description") == refused.text_of("error-description")
+    assert "secret" not in refused.text
 
 
 async def test_an_unknown_path_is_shown_in_the_chosen_language(browser: Browser) -> None:
@@ -79,7 +80,9 @@ async def test_the_page_after_a_logout_is_shown_in_the_chosen_language(app: Clie
 
 
 @pytest.mark.parametrize("query", ["%FF=%FF", "a=b&a=c", "language=de&language=fr", "%ED%A0%80"])
-async def test_any_query_of_a_refused_request_is_kept(browser: Browser, query: str) -> None:
+async def test_any_query_of_a_refused_request_can_be_sent_again(
+    browser: Browser, query: str
+) -> None:
     page = await choose(browser, await browser.get(f"/connect/authorize?{query}"), "de")
     assert (page.lang, page.status) == ("de", 400)
 
