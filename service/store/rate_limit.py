@@ -55,7 +55,7 @@ async def count_in_window(
     seconds: int,
     problem: str = "too much was sent",
 ) -> None:
-    """Add to counters of this window of time, or raise TooManyRequests: then nothing counts for those after the full one.
+    """Add to counters of this window of time, or raise TooManyRequests: then nothing counts.
 
     `limits` have the keys without the window, all of one slot.
     """

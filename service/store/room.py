@@ -33,7 +33,7 @@ UNKNOWN = 64 * KIB * KIB
 """Bytes for all those clients together where Redis has no `maxmemory`, or does not tell it."""
 
 SHARE, SHARE_OF_ONE = 20, 10
-"""All those clients together have a twentieth of `maxmemory`, and one has a tenth of that."""
+"""All those clients together have a twentieth of `maxmemory`, and one client or place has a tenth of that."""
 
 DAY = 86400
 
@@ -43,7 +43,7 @@ USED_UP = "clients that registered themselves have used up their part of the sto
 class Room(msgspec.Struct, frozen=True, kw_only=True):
     """Each network has a limit, each confidential client that registered itself, and all of these clients together.
 
-    A public client has none of its own: anybody could use it up.
+    A public client has none of its own: anybody could use it up. Nobody uses up the limit of all from one place.
     """
 
     parked: RateLimit
@@ -69,22 +69,22 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         """Raise TooManyRequests where there is no room; the network comes first, so that it takes none from others."""
         await self.parked.count_network(address, max(cost, at_least))
         if client.dynamically_registered:
-            await self._take_from_clients(cost, client)
+            await self._take_from_clients(cost, client, address)
 
-    async def _take_from_clients(self, cost: int, client: Client) -> None:
+    async def _take_from_clients(self, cost: int, client: Client, address: str) -> None:
         if self.memory.is_nearly_full:
             raise TooManyRequests("the store is nearly full", retry_after=LOOK_EVERY)
         kv, begin = self.parked.kv, f"{self.parked.prefix}:{{room}}:rl"
         total = self.limits.parked_bytes or self.memory.limit // SHARE or UNKNOWN
         own = self.limits.parked_bytes_per_client or total // SHARE_OF_ONE
-        limits = {f"{begin}:all": total}
+        limits = {f"{begin}:all": total, f"{begin}:{digest(site_of(address))}": own}
         if not client.is_public:
-            limits = {f"{begin}:{digest(client.client_id)}": own, **limits}
+            limits[f"{begin}:{digest(client.client_id)}"] = own
         await count_in_window(kv, limits, cost, seconds=rate_limit.MINUTE, problem=USED_UP)
 
 
 class RegistrationRoom(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds what is kept of clients where anyone may register them: each network in a day, and all in a lifetime."""
+    """Bounds what is kept of clients where anyone may register them: each network in a day, each place and all in a lifetime."""
 
     kv: KeyValue
     prefix: str
@@ -103,7 +103,8 @@ class RegistrationRoom(msgspec.Struct, frozen=True, kw_only=True):
             limits = {f"{begin}:{digest(one)}": per_day * KIB * share for one, share in networks}
             await count_in_window(self.kv, limits, max(size, KIB), seconds=DAY)
         total = self.limits.registered_bytes or self.memory.limit // 10 or 2 * UNKNOWN
-        limits = {f"{self.prefix}:{{room}}:rl:registered": total}
+        begin = f"{self.prefix}:{{room}}:rl:registered"
+        limits = {begin: total, f"{begin}:{digest(site_of(address))}": total // SHARE_OF_ONE}
         await count_in_window(self.kv, limits, size, seconds=self.lifetime, problem=USED_UP)
 
 

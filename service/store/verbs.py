@@ -31,10 +31,13 @@ if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count"""
 
 COUNT_EACH = """\
+local counts = {}
 for i, key in ipairs(KEYS) do
-  local count = tonumber(redis.call('GET', key) or '0') + ARGV[2]
-  if count > tonumber(ARGV[i + 2]) then return i end
-  redis.call('SET', key, string.format('%.0f', count), 'EX', ARGV[1])
+  counts[i] = tonumber(redis.call('GET', key) or '0') + ARGV[2]
+  if counts[i] > tonumber(ARGV[i + 2]) then return i end
+end
+for i, key in ipairs(KEYS) do
+  redis.call('SET', key, string.format('%.0f', counts[i]), 'EX', ARGV[1])
 end
 return 0"""
 
@@ -147,7 +150,7 @@ def count(key: str, ttl: int) -> Command:
 
 
 def count_each(limits: Mapping[str, int], ttl: int, amount: int) -> Command:
-    """Add to counters of one slot, in their order, until one has no room; answers its position from 1 on, else 0."""
+    """Add to counters of one slot, unless one has no room; answers the position of the first such from 1 on, else 0."""
     return ("EVAL", COUNT_EACH, len(limits), *limits, max(ttl, 1), amount, *limits.values())
 
 

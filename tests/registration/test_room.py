@@ -34,8 +34,10 @@ def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str,
 async def ask_for_codes(client: RegisteredApp, address: str = "192.0.2.7") -> Answer:
     """A request of a device, from this address."""
     sent = {"X-Forwarded-For": address}
-    auth = (client.client_id, client.registered["client_secret"])
-    return await client.service.post(DEVICE, auth=auth, headers=sent, scope="openid")
+    form: dict[str, Any] = {"headers": sent, "scope": "openid"}
+    if secret := client.registered.get("client_secret"):
+        return await client.service.post(DEVICE, auth=(client.client_id, secret), **form)
+    return await client.service.post(DEVICE, client_id=client.client_id, **form)
 
 
 async def test_one_client_cannot_take_the_room_of_all(registering: Registering) -> None:
@@ -58,6 +60,21 @@ async def test_clients_that_registered_themselves_share_a_part_of_the_store(
     assert "their part of the store" in refused["error_description"]
     others = await service.token("machine", grant_type="client_credentials")
     assert others.status == 200
+
+
+@pytest.mark.parametrize("public", [True, False], ids=["public", "confidential"])
+async def test_one_place_cannot_take_the_room_of_all(
+    registering: Registering, public: bool
+) -> None:
+    method = "none" if public else "client_secret_basic"
+    kind = {"grant_types": [DEVICE_CODE], "token_endpoint_auth_method": method}
+    greedy = [await registering(**kind) for _ in range(5)]
+    modest = await registering(grant_types=[DEVICE_CODE])
+    for client in greedy:
+        for host in range(20):
+            await ask_for_codes(client, f"2001:db8:0:{host}::1")
+    assert (await ask_for_codes(modest, "2001:db8:0:99::1")).status == 429
+    assert (await ask_for_codes(modest, "2001:db8:1::1")).status == 200
 
 
 async def test_a_public_client_has_no_room_of_its_own_that_others_could_use_up(
@@ -134,11 +151,25 @@ class TestRegistrations:
     ) -> None:
         statuses = set()
         for host in range(90):
-            sent = {"X-Forwarded-For": f"192.0.2.{host}"}
-            body = {"redirect_uris": [f"https://a.example/{'x' * 900}"]}
-            answer = await service.request("POST", "/connect/register", json=body, headers=sent)
-            statuses.add(answer.status)
+            statuses.add(await self.register_long(service, f"192.0.2.{host}"))
         assert statuses == {201, 429}
+
+    async def test_one_place_cannot_fill_the_room_of_all_registrations(
+        self, start: Any, config: dict[str, Any]
+    ) -> None:
+        config["limits"] |= {"registrations_per_day": None, "registered_bytes": 99_999}
+        service = await start(config)
+        statuses = set()
+        for host in range(90):
+            statuses.add(await self.register_long(service, f"2001:db8:0:{host}::1"))
+        assert statuses == {201, 429}
+        assert await self.register_long(service, "2001:db8:1::1") == 201
+
+    async def register_long(self, service: RunningService, address: str) -> int:
+        body = {"redirect_uris": [f"https://a.example/{'x' * 900}"]}
+        sent = {"X-Forwarded-For": address}
+        answer = await service.request("POST", "/connect/register", json=body, headers=sent)
+        return answer.status
 
 
 @pytest.mark.parametrize("lifetime", [None, "1h"], ids=["usual", "configured"])

@@ -138,7 +138,7 @@ async def test_counters_are_counted_in_their_order_up_to_the_full_one(kv: KeyVal
     answers = [await kv.write(verbs.count_each(limits, 60, 2 * 10**12)) for _ in range(3)]
     assert answers == [[0], [0], [2]]
     counts = [await kv.get(key) for key in (narrow, wide, after)]
-    assert counts == [b"6000000000000", b"4000000000000", b"4000000000000"]
+    assert counts == [b"4000000000000"] * 3
 
 
 async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
