@@ -54,7 +54,7 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
             return json_answer(unready, status=503).for_aiohttp()
         ready: dict[str, object] = {"status": "ready", "registry": registry}
-        if degraded := list(self._degraded()):
+        if degraded := list(self._find_degradations()):
             ready["degraded"] = degraded
         return json_answer(ready).for_aiohttp()
 
@@ -62,8 +62,8 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
         return web.Response(body=self.render_metrics(), headers=headers)
 
-    def _degraded(self) -> Iterator[str]:
-        """Yield what is wrong at all replicas alike, which is no reason to be unready."""
+    def _find_degradations(self) -> Iterator[str]:
+        """Yield what is wrong at all replicas alike, and leaves each of them ready."""
         memory = self.memory
         if memory.kv.seconds_away:
             yield self._describe_absence()

@@ -1,4 +1,4 @@
-"""Knows which grant type is meant by a name that is none, as people write it from memory."""
+"""Finds the grant type that a wrong name means, as people write it from memory."""
 
 from __future__ import annotations
 

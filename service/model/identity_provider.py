@@ -84,7 +84,7 @@ class IdentityProvider(types.Section):
     verified signs in to the account of the one user of this service with the same verified address; needs trust_email."""
     trust_email: bool = False
     """true: the provider's word that it has verified a phone number counts, or an e-mail address of `domains`, or, if that is empty, of any
-    domain that no other provider has; clients are told so, and with link_by: verified_email the operator of the provider can sign in as any
+    domain that no other provider has; clients see it as verified, and with link_by: verified_email the operator of the provider can sign in as any
     user of this service with such an address. false: email_verified and phone_number_verified of its users are false."""
     trust_acr: bool = False
     """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""

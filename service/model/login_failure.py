@@ -1,4 +1,4 @@
-"""Why a sign-in by password failed, as the audit log says it."""
+"""The reasons why a sign-in by password fails, as the audit log names them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LateHttp(msgspec.Struct, eq=False):  # keys are remembered by the client that fetched them
-    """Makes an HTTP client for its first request; who sends none need not import aiohttp."""
+    """Makes an HTTP client for its first request; a process that sends none need not import aiohttp."""
 
     make: Callable[[], OutgoingHttp]
     _made: OutgoingHttp | None = None

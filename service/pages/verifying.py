@@ -1,4 +1,4 @@
-"""Finds why a user who has signed in before is asked to sign in again: the login page says it (ASVS 7.5.1)."""
+"""Finds why a user with a session is asked to sign in again: the login page says it (ASVS 7.5.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Verifying(msgspec.Struct, frozen=True, kw_only=True):
 async def find_verifying(
     sign_in: SignInPages, visit: Visit, waiting: WaitingRequest | None
 ) -> Verifying | None:
-    """Return why the page is shown to a user who is known; None for any other login."""
+    """Return why the page is shown to a known user; None for any other login."""
     visitor = visit.visitor
     so_far = visitor.sign_in_for(waiting.parked.id if waiting else "")
     if so_far is None:

@@ -99,7 +99,9 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
         urls = [base + request.path for base in self.base_urls]
         if request.url is not None:
             urls = [request.url]
-        return htu in urls or (isinstance(htu, str) and _compared(htu) in map(_compared, urls))
+        return htu in urls or (
+            isinstance(htu, str) and _comparable_url(htu) in map(_comparable_url, urls)
+        )
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:
         """Remember the proof in all replicas."""
@@ -135,6 +137,6 @@ def _key_in(header: str) -> tuple[str, Key]:
     return str(key.material.thumbprint()), key
 
 
-def _compared(url: str) -> str | None:
+def _comparable_url(url: str) -> str | None:
     """Return the URL without query and fragment, in its normal form (RFC 9449 §4.3)."""
     return normalize_url(url.partition("#")[0].partition("?")[0])

@@ -15,7 +15,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 def normalize_url(url: str) -> str | None:
     """Return the normal form: scheme and host in small letters, no default port, a path; the query stays as it is.
 
-    None for a text that has no host, has a fragment, or is no URL, and so names no place of its own.
+    None for a text that has no host, has a fragment, or breaks the syntax of URLs.
     """
     try:
         parts = urlsplit(url)

@@ -83,7 +83,7 @@ class ConnectionObserver(Protocol):
 
 
 class _Origin(NamedTuple):
-    """Where connections come from; those of a trusted proxy carry everybody's requests."""
+    """The origin of connections; those of a trusted proxy carry everybody's requests."""
 
     is_proxy: bool
     network: str

@@ -1,6 +1,6 @@
 """Compares what two configurations allow: the scope values that somebody can newly reach, and those that nobody there can any more.
 
-Who reaches an API is a client of the registry, the workloads that a rule makes clients, or whoever may register.
+Who reaches an API is a client of the registry, the workloads that a rule makes clients, or everybody with permission to register.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reach(NamedTuple):
 
 
 def find_reach(configuration: Configuration, places: Places) -> Iterator[Reach]:
-    """Yield every way of everybody, who stands in the place of the client: workloads each with the rule that lets them in."""
+    """Yield every way of everybody, named instead of the client: workloads each with the rule that makes them clients."""
     registry = configuration.registry
     workloads = find_workloads(registry)
     for way in find_ways(registry):

@@ -131,7 +131,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         self.emit(ClientDeleted(client_id=record.client_id))
 
     async def _take_room(self, size: int) -> None:
-        """Count what is about to be kept; raise TooManyRequests where there is no room for it."""
+        """Count what is about to be kept; raise TooManyRequests where the room is used up."""
         if self.room is not None and size > 0:
             await self.room.take(size, address=caller())
 
@@ -196,7 +196,7 @@ def _read_secret(record: RegisteredClient, metadata: Mapping[str, object]) -> st
 
 
 def _warn_of_shared_schemes(record: RegisteredClient) -> None:
-    """Log schemes that are no reversed domain name, so that another application may have chosen the same (RFC 8252 §7.1)."""
+    """Log schemes that differ from a reversed domain name, so that another application may have chosen the same (RFC 8252 §7.1)."""
     for scheme in sorted(private_use_schemes(record.metadata)):
         if "." not in scheme:
             event = "a client registered a scheme that any application may claim"

@@ -60,7 +60,7 @@ def _position(name: str, line: int = 0, column: int = 0) -> yaml.Mark:
 
 
 def _line(text: str, number: int) -> str:
-    """Return a line; empty if there is none, because YAML counts more kinds of line ends."""
+    """Return a line, empty after the last one, because YAML counts more kinds of line ends."""
     return "".join(text.split("\n")[number : number + 1])
 
 

@@ -240,7 +240,7 @@ class Limits(types.Section):
     parked_bytes: Annotated[int, types.Field(ge=65536)] | None = None
     """How many bytes of the store clients that registered themselves, or have a metadata document, may fill with requests and used
     assertions in a minute, all together; what stays longer than a minute counts as many times. null: a twentieth of
-    Redis' maxmemory, or 64 MiB where there is none."""
+    Redis' maxmemory, or 64 MiB if it sets no limit."""
     parked_bytes_per_client: Annotated[int, types.Field(ge=65536)] | None = None
     """The same for one of them that has a secret or a key, and for all of them from one IPv4 address or IPv6 /48. null: a tenth of
     parked_bytes."""
@@ -249,7 +249,7 @@ class Limits(types.Section):
     unlimited."""
     registered_bytes: Annotated[int, types.Field(ge=65536)] | None = None
     """How many bytes of the store these registrations may fill within `registration.client_lifetime`, all together; those from one
-    IPv4 address or IPv6 /48 a tenth of it. null: a tenth of Redis' maxmemory, or 128 MiB where there is none."""
+    IPv4 address or IPv6 /48 a tenth of it. null: a tenth of Redis' maxmemory, or 128 MiB if it sets no limit."""
     device_codes_per_session: Annotated[int, types.Field(ge=1)] = 5
     """How many wrong user codes of devices may be entered in one browser within ten minutes."""
     device_codes_per_address: Annotated[int, types.Field(ge=1)] = 10

@@ -22,7 +22,7 @@ LONG = 30 * DAY
 
 
 class Guesses(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts wrong codes of an account until a right proof of any of its factors; only who has the first factor can send any."""
+    """Counts wrong codes of an account until a right proof of any of its factors; sending any needs the first factor."""
 
     kv: KeyValue
     prefix: str

@@ -137,7 +137,7 @@ class Questions:
             asking.exception()  # marked as seen: the caller may have given up
 
     def _note_refusal(self, error: Exception, kind: type[UsersUnavailable]) -> UsersUnavailable:
-        """Count an answer that is none, which shows that the system is there; return the error for the caller."""
+        """Count an error as an answer, because it shows that the system is there; return the error for the caller."""
         self._note_answer()
         self.failures += 1
         log.warning("users.source gave no usable answer", cause=_describe(error))

@@ -31,7 +31,7 @@ Value = TypeVar("Value")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a database has answered, when its connection is free again."""
+    """An answer of a database, read when its connection is free again."""
 
     rows: Sequence[Mapping[str, Any]]
     count: int
@@ -60,7 +60,7 @@ def users_of(rows: Iterable[Mapping[str, object]]) -> list[User]:
 
 
 def _user_of(row: Mapping[str, object]) -> User | None:
-    """Return the user, who is disabled where a column makes no sense; None where the row names nobody."""
+    """Return the user, disabled where a column makes no sense; None where the row names nobody."""
     sub, username = row["sub"], row["username"]
     if sub is None or username is None:
         log.warning("a row of users.sql is left out: its sub or username is NULL", sub=sub)
@@ -109,7 +109,7 @@ def _claims(row: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _members(value: object) -> Mapping[str, object]:
-    """Return the members of a JSON object; ValueError or TypeError if it is none."""
+    """Return the members of a JSON object; ValueError or TypeError for anything else."""
     members: object = value
     if not isinstance(value, dict):
         members = parse_json(_text(value))

@@ -17,16 +17,16 @@ _LOWER_TURKISH = str.maketrans("Iİ", "ıi")
 
 def spell(name: str) -> tuple[str, ...]:
     """Return the spellings, sorted; for most names in ASCII it is one, or two."""
-    return tuple(sorted(set(_lowered(name))))
+    return tuple(sorted(set(_lower_case_forms(name))))
 
 
-def _lowered(name: str) -> Iterator[str]:
-    for stored in set(_stored(name)):
+def _lower_case_forms(name: str) -> Iterator[str]:
+    for stored in set(_stored_forms(name)):
         for lower in _LOWERS:
             yield lower(stored)
 
 
-def _stored(name: str) -> Iterator[str]:
+def _stored_forms(name: str) -> Iterator[str]:
     """Yield how the name may be stored: in upper or lower case, composed or not."""
     sharp = name.casefold().replace("ss", "ß")
     for form in (name, unicodedata.normalize("NFKC", name), sharp):
