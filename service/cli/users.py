@@ -21,7 +21,6 @@ from service.model.factor_events import FactorRemoved
 from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
-from service.parts.factors import open_guesses
 from service.parts.shared import Shared
 from service.parts.users import UserRecords, open_factors
 
@@ -142,6 +141,8 @@ def reset_factors(settings: Configuration, person: Person) -> None:
     Example:
       token-service users reset-factors alice
     """
+
+    from service.parts.factors import open_guesses  # noqa: PLC0415 - the other commands do not need it
 
     async def reset(shared: Shared, directory: Directory) -> str:
         subject = await person.find_subject(directory)

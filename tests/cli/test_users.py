@@ -170,10 +170,10 @@ class TestDatabase:
             ("carol", False),
         ]
 
-    async def test_a_database_that_is_away_ends_the_command_with_3(
+    async def test_a_database_without_its_table_ends_the_command_with_3(
         self, command: Command, database: Database
     ) -> None:
         await database.execute("DROP TABLE people")
         result = await command("users", "list")
         assert result.exit_code == 3
-        assert "the user directory cannot be reached" in result.stderr
+        assert "the user directory gave no usable answer: no such table" in result.stderr
