@@ -23,7 +23,7 @@ STRANGER = {
     "logo_uri": "https://logos.example/bank.png",
     "initiate_login_uri": "https://registered.example/start",
 }
-NOTICE = "has registered itself. What you share goes to <strong>registered.example</strong>"
+NOTICE = "registered itself. What you share will be sent to <strong>registered.example</strong>"
 
 
 @pytest.fixture
