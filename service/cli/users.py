@@ -22,7 +22,7 @@ from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
 from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_factors
+from service.parts.users import UserRecords, open_factors, open_guesses
 
 T = TypeVar("T")
 _COLUMNS = ("sub", "username", "enabled", "password")
@@ -141,8 +141,6 @@ def reset_factors(settings: Configuration, person: Person) -> None:
     Example:
       token-service users reset-factors alice
     """
-
-    from service.parts.factors import open_guesses  # noqa: PLC0415 - the other commands do not need it
 
     async def reset(shared: Shared, directory: Directory) -> str:
         subject = await person.find_subject(directory)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges
-from service.identity.factors.guesses import Guesses
 from service.identity.factors.methods import FactorMethod
 from service.identity.factors.notifying import SafeNotifier, open_user_notifier
 from service.identity.factors.passkey import (
@@ -22,7 +21,7 @@ from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
 from service.identity.users import Directory
 from service.parts.shared import Shared
-from service.parts.users import open_factors
+from service.parts.users import open_factors, open_guesses
 
 
 class FactorParts:
@@ -55,12 +54,6 @@ class FactorParts:
             emit=shared.emit,
         )
         self.changes = build_changes(shared, self)
-
-
-def open_guesses(shared: Shared) -> Guesses:
-    """Return the counters of wrong codes."""
-    lockout = shared.configuration.limits.lockout
-    return Guesses(kv=shared.kv, prefix=shared.prefix, lockout=lockout)
 
 
 def build_changes(shared: Shared, parts: FactorParts) -> FactorChanges:

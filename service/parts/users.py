@@ -6,6 +6,7 @@ import asyncio
 
 from service.identity.access import Authorizations, Consents, GrantedAccess
 from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.factors.guesses import Guesses
 from service.identity.factors.stored import StoredFactors
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import PartialSignIns
@@ -49,3 +50,9 @@ def open_directory(shared: Shared) -> Directory:
 def open_factors(shared: Shared, users: Directory) -> EnrolledFactors:
     """Return the second factors of users, which are in the store unless the users' own system keeps them."""
     return EnrolledFactors(users.factor_store or StoredFactors(shared.stores, shared.seal))
+
+
+def open_guesses(shared: Shared) -> Guesses:
+    """Return the counters of wrong codes."""
+    lockout = shared.configuration.limits.lockout
+    return Guesses(kv=shared.kv, prefix=shared.prefix, lockout=lockout)

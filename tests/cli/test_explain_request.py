@@ -93,14 +93,14 @@ def rows_of(result: Result) -> dict[str, list[str]]:
             "add id_token to allowed_response_types of the client web",
         ),
         (
-            {"prompt": "create"},
+            {"response_mode": "queri"},
             "parameters",
             "invalid_request",
-            "create",
-            "send prompt=",
+            "queri",
+            "send response_mode=query",
         ),
     ],
-    ids=["redirect_uri", "client_id", "scope", "response_type", "prompt"],
+    ids=["redirect_uri", "client_id", "scope", "response_type", "response_mode"],
 )
 def test_a_refused_value_is_explained_with_what_is_registered(  # noqa: PLR0917
     file: str, changes: dict[str, str], check: str, error: str, sent: str, mend: str

@@ -38,7 +38,7 @@ async def bob(service: RunningService) -> str:
     browser = Browser(service.issuer)
     tokens = await ClientApp(service, browser, "spa").tokens("bob")
     await browser.close()
-    return str(claims_in(tokens["id_token"])["sid"])
+    return str(claims_in(tokens["access_token"])["sid"])
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ async def test_the_grants_of_one_session_leave_the_consent(
     app = ClientApp(service, browser, "consenting")
     page = await browser.submit(await app.login(), action="allow")
     tokens = await app.redeem(page.parameters["code"])
-    await command("grants", "revoke", "--session", claims_in(tokens["id_token"])["sid"])
+    await command("grants", "revoke", "--session", claims_in(tokens["access_token"])["sid"])
     assert not await service.is_active(tokens["access_token"])
     assert "code" in (await app.authorize()).parameters
 

@@ -68,7 +68,7 @@ ROWS = [
     ),
     *(
         row
-        for types in (["unknown"], ["payment_initiation", "unknown"], "x", [1], [""])
+        for types in (["unknown"], ["payment_initiation", "unknown"], "x", [1])
         for row in refused(
             Registration({TYPES: ["payment_initiation"]}),
             INVALID,
