@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, cast
 
+from service.model.polling import CIBA
+
 ProfileName = Literal["oauth21", "fapi2_security", "fapi2_message_signing", "fapi_ciba"]
 
 OAUTH21: ProfileName = "oauth21"
@@ -44,7 +46,7 @@ def with_profile_defaults(value: object) -> object:
     if not isinstance(profile, str) or profile not in FAPI:
         return entry
     defaults: dict[str, object] = {
-        **(_PUSHED if profile in FAPI2 else {}),
+        **(_PUSHED if profile in FAPI2 else {"allowed_grant_types": [CIBA]}),
         "dpop_bound_access_tokens": not entry.get("tls_client_certificate_bound_access_tokens"),
         **_authentication(entry),
         **(_signed_messages(entry) if profile == MESSAGE_SIGNING else {}),

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from service.config.configuration import Configuration
 from service.config.problem import Problem
 from service.config.rules.profiles import RULES
+from service.model.polling import CIBA
 from service.model.profiles import with_profile_defaults
 from tests.driving.authority import self_signed
 
@@ -254,8 +255,10 @@ def test_fapi_ciba_sets_what_it_demands(read: Read) -> None:
     assert client.id_token_signed_response_alg == "ES256"
     assert not client.require_pushed_authorization_requests
     assert client.refresh_token_usage == "one_time"
+    assert client.allowed_grant_types == {CIBA}
 
 
+@pytest.mark.profile("ciba_alone")
 @pytest.mark.parametrize(
     ("keys", "key"),
     [
@@ -263,6 +266,10 @@ def test_fapi_ciba_sets_what_it_demands(read: Read) -> None:
         ({"dpop_bound_access_tokens": False}, "dpop_bound_access_tokens"),
         ({"client_secrets": [{"sha256": "0" * 64}]}, "token_endpoint_auth_method"),
         ({"id_token_signed_response_alg": "RS256"}, "id_token_signed_response_alg"),
+        (
+            {"allowed_grant_types": [CIBA, "authorization_code"]},
+            "allowed_grant_types[authorization_code]",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from service.model.polling import CIBA
 from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import Signer, key_of
 from tests.driving.browser import Page
@@ -45,7 +46,12 @@ def add_clients_with_profiles(config: dict[str, Any]) -> dict[str, Any]:
         "request_object_encryption_alg": "ECDH-ES",
     }
     plain = signing | {"client_id": "plain", "profile_options": {"response": "plain"}}
-    ciba = client | {"client_id": "ciba", "profile": "fapi_ciba"}
+    grant_types = [CIBA, "refresh_token", "client_credentials"]
+    ciba = client | {
+        "client_id": "ciba",
+        "profile": "fapi_ciba",
+        "allowed_grant_types": grant_types,
+    }
     clients = [security, signing, plain, modern, ciba]
     for one in clients:
         one["redirect_uris"] = [f"https://{one['client_id']}.example/callback"]

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.rfc("fapi-ciba#5.2.2"), pytest.mark.profile("ciba")]
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """All three may use CIBA."""
-    for name in ("security", "signing", "ciba"):
+    """The others may use CIBA, too."""
+    for name in ("security", "signing"):
         client_in(config, name)["allowed_grant_types"].append(CIBA)
     return config
 

@@ -15,8 +15,9 @@ from service.protocol.redirect_uri import is_origin, origin_of
 MAX_CODE_LIFETIME = 60
 _DANGEROUS_SCHEMES = frozenset(
     {
-        *("about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "jar"),
-        *("javascript", "mailto", "vbscript", "view-source", "ws", "wss"),
+        *("about", "blob", "chrome", "content", "data", "feed", "file", "filesystem", "ftp"),
+        *("intent", "jar", "javascript", "livescript", "mailto", "mhtml", "mk", "res", "resource"),
+        *("vbscript", "view-source", "ws", "wss"),
     }
 )
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|[^\x00-\x7f]")

@@ -156,6 +156,14 @@ def pushed_requests(client: ClientEntry) -> Iterator[Finding]:
         yield Finding(("pushed_authorization_lifetime",), message)
 
 
+def no_codes(client: ClientEntry) -> Iterator[Finding]:
+    """A client that sends browsers here needs the rules for that."""
+    if "authorization_code" in client.allowed_grant_types:
+        message = "authorization_code is not part of the profile"
+        hint = "remove it, or use fapi2_security, which has the rules of CIBA, too"
+        yield Finding(("allowed_grant_types", "authorization_code"), message, hint)
+
+
 def short_codes(client: ClientEntry) -> Iterator[Finding]:
     """A code is redeemed within a minute."""
     if client.authorization_code_lifetime > MAX_CODE_LIFETIME:

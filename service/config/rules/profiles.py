@@ -14,7 +14,7 @@ from service.config.rules import profile_rules as judge
 from service.config.rules.mcp import MCP
 from service.config.rules.profile_rule import Rule
 from service.config.schema.file import ConfigurationFile
-from service.model.profiles import FAPI, FAPI2, MESSAGE_SIGNING, OAUTH21, SECURITY
+from service.model.profiles import FAPI, FAPI2, FAPI_CIBA, MESSAGE_SIGNING, OAUTH21, SECURITY
 
 _OAUTH21 = frozenset({OAUTH21, MCP})
 _ALL = _OAUTH21 | FAPI
@@ -189,6 +189,12 @@ RULES: tuple[Rule, ...] = (
         says="CIBA requests are signed, for an hour at most, and have a `binding_message` or `authorization_details`; nothing is pushed (FAPI-CIBA §5.2.2)",
         profiles=FAPI,
         enforced=("service/authorize/request_object.py", "service/ciba/request.py"),
+    ),
+    Rule(
+        name="ciba_alone",
+        says="the client gets no authorization codes: the profiles of FAPI 2.0 have rules for these, and those of FAPI-CIBA, too",
+        profiles=frozenset({FAPI_CIBA}),
+        of_client=judge.no_codes,
     ),
     Rule(
         name="signed_requests",
