@@ -41,6 +41,8 @@ class SwitchedUsers:
         ]
 
     async def by_subject(self, sub: str) -> User | None:
+        if sub == self.refused:
+            raise ValueError(f"cannot write {sub} in my letters")
         return await self._answer(lambda user: user.sub == sub)
 
     async def by_username(self, username: str) -> User | None:

@@ -13,7 +13,9 @@ from service.identity.sources.circuit import TOLERATED
 from service.model.events import LoginFailed
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
+from tests.driving.registry import hashed
 from tests.driving.service import RunningService
+from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.users.switched import SwitchedUsers
 
 pytestmark = pytest.mark.rfc("6749#5.2")
@@ -125,6 +127,21 @@ async def test_a_value_that_the_system_does_not_take_is_nobodys_and_stops_nobody
     failed = [event.reason for event in events if isinstance(event, LoginFailed)]
     assert failed == ["unknown"] * (TOLERATED + 1)
     assert (await service.user_token("frontend")).status == 200
+
+
+@pytest.mark.usefixtures("never_probing", "one_store")
+async def test_a_subject_that_the_system_does_not_take_is_nobodys(
+    config: dict[str, Any], start: Start
+) -> None:
+    config["trusted_issuers"] = [partner_entry(subject="{sub}")]
+    config["clients"].append(presenter_entry("courier", hashed("courier")))
+    partner = Partner(await start(config))
+    store = SwitchedUsers.made[-1]
+    store.refused = "alice😀"
+    for _ in range(TOLERATED + 1):
+        assert (await partner.grant(sub=store.refused)).status == 200
+    store.trouble = ConnectionRefusedError("host is down")
+    assert (await partner.grant(sub=store.refused)).status == 503
 
 
 @pytest.mark.usefixtures("always_probing", "one_store")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -35,6 +35,8 @@ REMEMBERED = 10_000
 
 PLAIN_NAME = "nobody@example.com"
 """A name that any system takes, and that is nobody's."""
+
+_Question = Callable[[], Awaitable[User | None]]
 
 
 class _OwnFactors(msgspec.Struct, frozen=True):
@@ -70,29 +72,45 @@ class OutsideUsers:
         self._cached_for = settings.cache
         self._last_seen = last_seen
         self._known: BoundedCache[str, User] = BoundedCache(REMEMBERED)
-        self._taken_name = PLAIN_NAME
-        """The name that the system has taken last."""
+        self._taken_name = self._taken_sub = PLAIN_NAME
+        """The name that the system has taken last, and the `sub` that it has found last."""
 
     async def by_subject(self, sub: str) -> User | None:
         """Return the user, as it was at most `users.cache` ago."""
+        return await self._by_subject(sub, self._ask_for_subject)
+
+    async def _by_subject(
+        self, sub: str, ask: Callable[[_Question], Awaitable[User | None]]
+    ) -> User | None:
         if not is_plain_text(sub, longest=MAX_NAME):
             return None
         known = self._known.get(sub) if self._cached_for else None
         if known is not None:
             return known
-        user = await self._ask(partial(self._source.by_subject, sub))
+        user = await ask(partial(self._source.by_subject, sub))
+        if user is not None:
+            self._taken_sub = sub
         if user is not None and self._cached_for:
             self._known.put(sub, user, seconds=self._cached_for)
         return user
+
+    async def _ask_for_subject(self, question: _Question) -> User | None:
+        """Ask about a subject that a client or a foreign token may have named."""
+        plain = partial(self._source.by_subject, self._taken_sub)
+        found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
+        return found
 
     def find_in_memory(self, sub: str) -> User | None:
         """Return None: the other system has to be asked."""
         return None
 
     async def find_token_user(self, sub: str) -> User | None:
-        """Return the user; while the system is away, as it was seen at most `users.grace` ago."""
+        """Return the user; while the system is away, as it was seen at most `users.grace` ago.
+
+        That the system does not take a subject which it once gave ends no token.
+        """
         try:
-            user = await self.by_subject(sub)
+            user = await self._by_subject(sub, self._ask)
         except TemporarilyUnavailable:  # also where too many questions wait for a system that hangs
             seen = await self._last_seen.find(sub)
             if seen is None:

@@ -60,7 +60,7 @@ class Questions:
         *,
         otherwise: Answer,
     ) -> tuple[Answer, bool]:
-        """Return the answer, and whether the system takes the value that somebody has typed.
+        """Return the answer, and whether the system takes the value, which somebody has typed or a foreign token names.
 
         It does not if it answers a plain value, and refuses this one twice: a person's fault, and not the system's.
         """
