@@ -177,11 +177,11 @@ class TestInDevelopment:
         page = await ClientApp(service, browser).authorize(redirect_uri="https://web.example/")
         await browser.close()
         assert page.error == "invalid_request"
-        assert "web.example" not in page.text
+        assert "web.example" not in page.content
 
 
 @pytest.mark.usefixtures("mortal_redis")
 async def test_the_page_shows_no_values_with_a_real_store(app: ClientApp) -> None:
     page = await app.authorize(redirect_uri="https://web.example/callback/")
     assert page.error == "invalid_request"
-    assert "web.example" not in page.text
+    assert "web.example" not in page.content

@@ -111,6 +111,16 @@ class Page:
         return self._reader.hrefs
 
     @property
+    def leads_out(self) -> bool:
+        """Whether a link leads to more than this page in another language."""
+        return any(not target.startswith("?") for target in self.links)
+
+    @property
+    def content(self) -> str:
+        """The text of the page above its footer, which repeats the query to link other languages."""
+        return self.text.partition('<footer class="service">')[0]
+
+    @property
     def boxes(self) -> dict[str, dict[str, str | None]]:
         """The attributes of the scope boxes, by scope value."""
         return self._reader.boxes
