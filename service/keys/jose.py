@@ -285,12 +285,12 @@ def _decode(text: str) -> bytes:
 
 
 def decode_json(part: str) -> Mapping[str, object]:
-    """Decode the JSON object in a part of a JWT; one with authorization details must have one meaning only (RFC 7515 §2)."""
+    """Decode the JSON object in a part of a JWT; authorization details in it must have one meaning only (RFC 7515 §2)."""
     decoded = _decode(part)
     try:
         content = json_input.require_object(json_input.parse_json(decoded))
         if PARAMETER in content:
-            content = json_input.require_object(json_input.parse_unambiguous_json(decoded))
+            json_input.require_exact_member(decoded, PARAMETER)
     except json_input.JsonRefused as refused:
         raise JwtRefused(f"a part of it {refused}") from refused
     return content

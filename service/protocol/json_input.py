@@ -8,6 +8,7 @@ from decimal import Decimal
 from math import isinf
 from typing import cast
 
+import msgspec
 import orjson
 
 MAX_DEPTH = 32
@@ -41,6 +42,13 @@ def parse_unambiguous_json(content: bytes | str) -> object:
     return json.loads(
         content, object_pairs_hook=_members, parse_int=_read_integer, parse_float=_read_fraction
     )
+
+
+def require_exact_member(content: bytes, name: str) -> None:
+    """Raise JsonRefused if two readers may understand this member of an object differently; of others only the names matter."""
+    json.loads(content, object_pairs_hook=_members)
+    members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    parse_unambiguous_json(bytes(members[name]))
 
 
 def require_object(value: object) -> Mapping[str, object]:

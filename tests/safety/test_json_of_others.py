@@ -79,14 +79,22 @@ def test_json_that_two_readers_may_understand_differently_is_refused(text: str) 
         (DEEP, "{}"),
         ('{"alg": "RS256"}', DEEP),
         ('{"alg": "RS256"}', '{"authorization_details": [], "authorization_details": []}'),
+        ('{"alg": "RS256"}', '{"authorization_details": [{"a": 1, "a": 1}]}'),
         ('{"alg": "RS256"}', '{"authorization_details": [{"a": 0.1000000000000000055}]}'),
+        ('{"alg": "RS256"}', '{"authorization_details": [{"a": 9007199254740993}]}'),
     ],
-    ids=["header", "claims", "member-twice", "inexact"],
+    ids=["header", "claims", "member-twice", "member-within-twice", "inexact", "large"],
 )
 def test_jwt_with_such_json_is_refused(header: str, claims: str) -> None:
     token = ".".join(base64url(part.encode()) for part in (header, claims, "signature"))
     with pytest.raises(JwtRefused):
         unverified_header(token), unverified_claims(token)
+
+
+def test_other_members_of_a_jwt_with_details_are_read_as_they_are() -> None:
+    claims = '{"authorization_details": [{"a": 1.5}], "sub_id": 9007199254740993, "x": 0.1000000000000000055}'
+    token = ".".join(base64url(part.encode()) for part in ("{}", claims, "signature"))
+    assert unverified_claims(token)["sub_id"] == 9007199254740993
 
 
 def test_jwk_set_that_is_nested_too_deeply_is_refused() -> None:
