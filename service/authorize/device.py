@@ -80,7 +80,7 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
             return Outcome.EXPIRED
         if decision.attempt != _attempt_by(parked):
             return Outcome.ANSWERED_ELSEWHERE
-        return Outcome.DENIED if decision.authorization_id is None else Outcome.ALLOWED
+        return Outcome.ALLOWED if decision.is_allowed else Outcome.DENIED
 
     async def allow(
         self, parked: ParkedRequest, polled: PolledRequest, interaction: Interaction

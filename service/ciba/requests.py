@@ -15,7 +15,7 @@ from service.identity.sessions import new_authorization
 from service.model.backchannel import BackchannelRequest
 from service.model.client import Client
 from service.model.handle import digest, is_selector
-from service.model.polling import CIBA, PolledPlace, PolledRequest
+from service.model.polling import CIBA, Decision, PolledPlace, PolledRequest
 from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.errors import TooManyRequests
@@ -118,13 +118,24 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find(self, ref: str, subject: str) -> PendingRequest | None:
         """Return a request that waits for this user; None for another user's, and for one that is over."""
-        if not is_selector(ref):
-            return None
-        (shown,) = await self.stores.kv.read(self.stores.backchannel_requests.read(ref))
-        if shown is None or shown.subject != subject:
+        shown = await self._find_shown(ref, subject)
+        if shown is None:
             return None
         polled = await self.polling.find_pending(PolledPlace(ref, shown.digest))
         return None if polled is None else PendingRequest(ref, shown, polled)
+
+    async def find_decision(self, ref: str, subject: str) -> Decision | None:
+        """Return the user's answer to a request; None for another user's, and for one without an answer."""
+        shown = await self._find_shown(ref, subject)
+        if shown is None:
+            return None
+        return await self.polling.find_decision(PolledPlace(ref, shown.digest))
+
+    async def _find_shown(self, ref: str, subject: str) -> BackchannelRequest | None:
+        if not is_selector(ref):
+            return None
+        (shown,) = await self.stores.kv.read(self.stores.backchannel_requests.read(ref))
+        return shown if shown is not None and shown.subject == subject else None
 
     async def approve(
         self, pending: PendingRequest, session: Session, client: Client, registry: Registry

@@ -44,11 +44,12 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return ask_for_session(self.sign_in, visit, REQUESTS)
         pending = await self.requests.find_all_of(session.subject)
         shown = [(each, await self._find_client(each)) for each in pending]
-        answer = visit.params.get("answered")
+        answered = visit.params.get("answered") or ""
+        decision = await self.requests.find_decision(answered, session.subject)
         context = {
             "action": REQUESTS,
             "user": await self.sign_in.visits.shown_user(visit.visitor),
-            "answered": answer if answer in {"allowed", "denied"} else None,
+            "allowed": None if decision is None else decision.is_allowed,
             "requests": [
                 {"ref": each.ref, "client": client, "shown": each.shown}
                 for each, client in shown
@@ -117,7 +118,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                     scope=shown.scope,
                 )
                 flow.emit(event)
-                return self.sign_in.go(visit, f"{REQUESTS}?answered=allowed")
+                return self.sign_in.go(visit, f"{REQUESTS}?answered={pending.ref}")
             case "allow" | "deny":
                 await self.requests.deny(pending)
                 flow.emit(
@@ -125,7 +126,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                         client_id=shown.client_id, subject=shown.subject, auth_req_ref=pending.ref
                     )
                 )
-                return self.sign_in.go(visit, f"{REQUESTS}?answered=denied")
+                return self.sign_in.go(visit, f"{REQUESTS}?answered={pending.ref}")
             case _:
                 raise InvalidRequest("action is not allow or deny")
 

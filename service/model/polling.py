@@ -44,3 +44,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The id of the answer: a retry by the store's client is not a second one."""
     authorization_id: str | None = None
     """What was granted; None if the user refused."""
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.authorization_id is not None

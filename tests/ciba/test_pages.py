@@ -52,6 +52,21 @@ async def test_the_list_shows_what_waits(till: Device, browser: Browser) -> None
     assert ref_of(second) in page.text
 
 
+@pytest.mark.parametrize("action", ["allow", "deny"])
+async def test_the_list_says_what_was_answered_and_nothing_that_only_a_link_says(
+    till: Device, browser: Browser, action: str
+) -> None:
+    answered, waiting = await till.begin(), await till.begin()
+    told = (await answer(browser, answered, action)).text_of("request-done")
+    assert ("approved" in told, "denied" in told) == (action == "allow", action == "deny")
+    for said in ["allowed", "denied", "", "x" * 16, ref_of(waiting)]:
+        page = await browser.get(REQUESTS, params={"answered": said})
+        assert not page.has("request-done"), said
+    page = await browser.log_in(await browser.get("/account/login"), "bob")
+    page = await browser.get(REQUESTS, params={"answered": ref_of(answered)})
+    assert (page.status, page.has("request-done")) == (200, False)
+
+
 async def test_another_user_sees_nothing_of_it(till: Device, browser: Browser) -> None:
     auth_req_id = await till.begin(binding_message="W4SCT")
     page = await open_request(browser, auth_req_id, "bob")

@@ -90,6 +90,18 @@ BEGUN_EARLIER = {
     ),
     "star": ("a: [*]\n", (1, 5), "a text cannot begin with *", 'write "*" in quotes'),
     "ampersand": ("a: [&]\n", (1, 5), "a text cannot begin with &", 'write "&" in quotes'),
+    "no-break space": (
+        "issuer:\u00a0http://a.example\nserver:\n  port: 1\n",
+        (1, 8),
+        "no-break space (U+00A0) stands where YAML needs a space",
+        "write a plain space",
+    ),
+    "no-break space in a list": (
+        "clients:\n- client_id:\u00a0a\n  client_name: A\n",
+        (2, 13),
+        "no-break space (U+00A0) stands where YAML needs a space",
+        "write a plain space",
+    ),
     "conflict": ("a: b\n<<<<<<< HEAD\nc: d\n=======\n", (2, 1), "a conflict of git", "keep one"),
     "colour": ("ui:\n  accent: #336699\n", (2, 10), "the value is empty", '"#336699"'),
 }

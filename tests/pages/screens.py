@@ -79,7 +79,7 @@ SCREENS: dict[str, dict[str, Any]] = {
     "requests.html": {
         "action": "/account/requests",
         "user": ALICE,
-        "answered": "allowed",
+        "allowed": True,
         "requests": [{"ref": "S" * 16, "client": CLIENT, "shown": SHOWN}],
     },
     "request.html": {

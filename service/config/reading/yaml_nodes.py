@@ -32,7 +32,7 @@ _LOOKALIKE = re.compile(
     r"(?P<sign>[\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]|[\u2010-\u2015\u2212](?=\s))"
 )
 """White space that is none to YAML, and dashes before a space."""
-_LOOKALIKE_AFTER_COLON = re.compile(rf"[\w.-]+:{_LOOKALIKE.pattern}")
+_LOOKALIKE_AFTER_COLON = re.compile(rf" *(- +)*[\w.-]+:{_LOOKALIKE.pattern}")
 _CONFLICT = re.compile(r"^<{7}( |$)", re.MULTILINE)
 """Where git has written both sides of a conflict into the file."""
 _COLOUR = re.compile(r":[ \t]+(#[0-9a-fA-F]{3,8})[ \t\r]*$", re.MULTILINE)
@@ -222,6 +222,7 @@ def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
     return (
         _explain_begin(error, line, at)
         or _explain_quote(text, at)
+        or _explain_after_colon(error, text, at)
         or _explain_context(error, text, at)
         or _explain_indent(problem, line, at)
         or unreadable(problem, at, _hint(line, at))
@@ -238,6 +239,19 @@ def _explain_begin(error: yaml.MarkedYAMLError, line: str, at: yaml.Mark) -> Con
         return None
     message, hint = _explain_lookalike(found)
     return unreadable(message, _position(at.name, at.line, indent), hint)
+
+
+def _explain_after_colon(
+    error: yaml.MarkedYAMLError, text: str, at: yaml.Mark
+) -> ConfigError | None:
+    """Return the error of a key whose colon is followed by what only looks like a space, in the line before the problem."""
+    begin = error.context_mark or at
+    for number in (begin.line, at.line - 1):
+        found = _LOOKALIKE_AFTER_COLON.match(_line(text, max(number, 0)))
+        if found is not None:
+            message, hint = _explain_lookalike(found)
+            return unreadable(message, _position(at.name, number, found.start("sign")), hint)
+    return None
 
 
 def _explain_context(error: yaml.MarkedYAMLError, text: str, at: yaml.Mark) -> ConfigError | None:
