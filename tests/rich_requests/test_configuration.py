@@ -123,7 +123,7 @@ def test_the_line_is_that_of_the_wrong_keyword(problems: Callable[..., Any], fil
 
 
 def test_a_type_is_registered_once(problems: Callable[..., Any]) -> None:
-    found = problems(configuration(VALID, VALID))
+    found = problems(configuration(VALID, {**VALID}))
     assert "registered twice" in found[f"{PATH}.type"].message
 
 
