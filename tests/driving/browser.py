@@ -175,6 +175,11 @@ class Browser:
         return {each.key.removesuffix(suffix): each.value for each in self.session.cookie_jar}
 
     @property
+    def cookie_header(self) -> str:
+        """The Cookie header that it sends."""
+        return "; ".join(f"{each.key}={each.value}" for each in self.session.cookie_jar)
+
+    @property
     def _suffix(self) -> str:
         """What ends the names of cookies on loopback, where all ports share them."""
         issuer = URL(self.issuer)

@@ -92,6 +92,7 @@ def routes(service: RunningService) -> tuple[tuple[str, str], ...]:
 async def answer_to(service: RunningService, request: bytes) -> bytes:
     """Send bytes as they are, and read until the service closes."""
     port = int(service.issuer.rpartition(":")[2])
+    request = request.replace(b"Cookie: sid=", b"Cookie: sid_%d=" % port)
     async with asyncio.timeout(ANSWER_WITHIN):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request)

@@ -37,10 +37,10 @@ async def post_at_once(
     replicas: list[RunningService], browser: Browser, page: Page, form: dict[str, str]
 ) -> list[Answer]:
     """The page's form, many times, at every replica."""
-    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    headers = {"Cookie": browser.cookie_header}
     fields = dict(page.forms[0].fields) | form
     posts = [
-        replicas[n % len(replicas)].post(page.path, headers={"Cookie": cookies}, **fields)
+        replicas[n % len(replicas)].post(page.path, headers=headers, **fields)
         for n in range(AT_ONCE)
     ]
     return await asyncio.gather(*posts)

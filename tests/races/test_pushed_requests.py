@@ -25,7 +25,7 @@ async def test_one_of_many_requests_gets_the_code(
     form: dict[str, Any] = app.parameters()
     pushed = await app.service.post("/connect/par", auth="web", **form)
     query = urlencode({"client_id": "web", "request_uri": pushed["request_uri"]})
-    headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+    headers = {"Cookie": browser.cookie_header}
     answers = await asyncio.gather(
         *(
             replicas[n % len(replicas)].get(f"/connect/authorize?{query}", headers=headers)
