@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 RSA_BYTES = range(256, 513)
 """Of a modulus: from 2048 to 4096 bits."""
+MAX_EXPONENT_BYTES = 4
+"""Of an RSA key: a longer exponent makes each signature take a hundred times as long to verify."""
 
 logging.getLogger("fido2").setLevel(logging.WARNING)  # below, it logs the ids of credentials
 
@@ -132,6 +134,8 @@ def _check_key(key: CoseKey) -> None:
         raise ValueError("The algorithm was not offered.")
     if isinstance(key, RS256) and len(cast("bytes", key[-1])) not in RSA_BYTES:
         raise ValueError("The modulus has too few or too many bits.")
+    if isinstance(key, RS256) and len(cast("bytes", key[-2])) > MAX_EXPONENT_BYTES:
+        raise ValueError("The exponent has too many bits.")
     try:
         key.verify(b"", b"")
     except InvalidSignature:

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID
@@ -19,6 +20,8 @@ from service.model.credentials import ClientCertificate
 MAX_INTERMEDIATES = 4
 """Certificates that a client may show besides its own; each multiplies the ways that a chain may go."""
 _MAX_DEPTH = 3
+_MAX_RSA_BITS, _MAX_EXPONENT_BITS = 4096, 32
+"""Of the keys of authorities that a client shows: a signature by a longer exponent takes a hundred times as long."""
 
 _ANY_CRITICALITY = verification.Criticality.AGNOSTIC
 
@@ -61,11 +64,21 @@ def is_chained(certificate: ClientCertificate, authorities: bytes, now: int) -> 
         .extension_policies(ca_policy=_OF_AUTHORITIES, ee_policy=_OF_CLIENTS)
     )
     try:
+        if not all(map(_verifies_fast, certificate.chain)):
+            return False
         leaf, *intermediates = map(parse_certificate, (certificate.der, *certificate.chain))
         builder.build_client_verifier().verify(leaf, intermediates)
     except (ValueError, UnsupportedAlgorithm, verification.VerificationError):
         return False
     return True
+
+
+@lru_cache(maxsize=1000)
+def _verifies_fast(der: bytes) -> bool:
+    key = parse_certificate(der).public_key()
+    return not isinstance(key, rsa.RSAPublicKey) or (
+        key.key_size <= _MAX_RSA_BITS and key.public_numbers().e.bit_length() <= _MAX_EXPONENT_BITS
+    )
 
 
 @lru_cache(maxsize=4)

@@ -145,6 +145,16 @@ async def test_registration_that_is_not_for_this_page_is_refused(
     assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
 
 
+async def test_rsa_key_that_takes_long_to_verify_with_is_not_added(
+    browser: Browser, add_page: Page, service: RunningService, events: list[object]
+) -> None:
+    slow = Authenticator(origin=service.issuer, kind="RS256")
+    slow.key[-2] = b"\1\0\0\0\1"
+    assert (await add(browser, add_page, slow)).has("login-error")
+    (rejected,) = [event for event in events if isinstance(event, PasskeyRejected)]
+    assert rejected.cause == "The exponent has too many bits."
+
+
 async def test_registration_of_another_persons_page_is_refused(
     browser: Browser, add_page: Page, mine: Authenticator, service: RunningService
 ) -> None:

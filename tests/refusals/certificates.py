@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_network
 from typing import Any
 
@@ -27,6 +28,7 @@ from tests.mutual_tls.certificates import (
 from tests.mutual_tls.conftest import SUBJECT
 from tests.refusals.attempts import Redemption, Refresh, outcome_of
 from tests.refusals.authorization import Authorize, Push
+from tests.refusals.proofs import rsa_key
 from tests.refusals.row import Changes, Outcome, refused, with_each
 from tests.refusals.world import World
 
@@ -71,6 +73,19 @@ class CertifiedClient:
 
 DNS = x509.DNSName("example")
 NETWORK = x509.IPAddress(ip_network("2001:db8::/32"))
+
+
+def slow_key() -> rsa.RSAPrivateKey:
+    key = rsa_key(exponent=2**32 + 15).raw_value
+    assert isinstance(key, rsa.RSAPrivateKey)
+    return key
+
+
+@cache
+def long_key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, 4104)
+
+
 OF_NO_AUTHORITY: dict[str, Make] = {
     "expired": lambda ca: ca.issue(since=-3 * DAY, until=-DAY),
     "not valid yet": lambda ca: ca.issue(since=DAY),
@@ -92,6 +107,15 @@ OF_NO_AUTHORITY: dict[str, Make] = {
         critical=[AUTHORITY],
         extensions=(),
         key=rsa.generate_private_key(65537, 1024),  # noqa: S505 - what is tried
+    ).issue(),
+    "of an authority with an RSA key whose exponent has 33 bits": lambda ca: ca.issue(
+        "CN=below",
+        critical=[AUTHORITY],
+        extensions=(),
+        key=slow_key(),
+    ).issue(),
+    "of an authority with a very long RSA key": lambda ca: ca.issue(
+        "CN=below", critical=[AUTHORITY], extensions=(), key=long_key()
     ).issue(),
     "of an authority with an unusual curve": lambda ca: ca.issue(
         "CN=below",
