@@ -131,7 +131,7 @@ async def test_the_user_sees_the_host_that_gets_the_answer(
     registering: Registering, app_of: Callable[[str], ClientApp]
 ) -> None:
     page = await (await registering()).login()
-    assert page.text_of("stranger").endswith("goes to registered.example.")
+    assert page.text_of("stranger").endswith("sent to registered.example.")
     assert not (await app_of("consenting").authorize()).has("stranger")
 
 
@@ -142,7 +142,7 @@ async def test_the_user_sees_the_scheme_of_an_application_on_the_device(
     uri = "com.example.app:/cb"
     native = {"application_type": "native", "token_endpoint_auth_method": "none"}
     page = await (await registering(redirect_uris=[uri], **native)).login()
-    assert page.text_of("stranger").endswith("goes to com.example.app:.")
+    assert page.text_of("stranger").endswith("sent to com.example.app:.")
 
 
 @pytest.mark.rfc("openid-core#3.1.2.4")

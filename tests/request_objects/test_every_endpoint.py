@@ -74,7 +74,7 @@ async def test_parameters_of_redirects_have_no_meaning_without_one(
         ({"response_type": None}, "invalid_request"),
         ({"response_type": "id_token"}, "unauthorized_client"),
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
-        ({"prompt": "nonsense"}, "invalid_request"),
+        ({"prompt": "none login"}, "invalid_request"),
         ({"registration": "{}"}, "registration_not_supported"),
     ],
     ids=str,
