@@ -149,7 +149,7 @@ class TestRegistrations:
     async def test_all_registrations_of_a_lifetime_fill_so_much(
         self, service: RunningService
     ) -> None:
-        statuses = set()
+        statuses = set[int]()
         for host in range(90):
             statuses.add(await self.register_long(service, f"192.0.2.{host}"))
         assert statuses == {201, 429}
@@ -159,7 +159,7 @@ class TestRegistrations:
     ) -> None:
         config["limits"] |= {"registrations_per_day": None, "registered_bytes": 99_999}
         service = await start(config)
-        statuses = set()
+        statuses = set[int]()
         for host in range(90):
             statuses.add(await self.register_long(service, f"2001:db8:0:{host}::1"))
         assert statuses == {201, 429}
