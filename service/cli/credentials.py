@@ -92,6 +92,8 @@ def read_secret(what: str) -> str:
         secret = read_text(what).removesuffix("\n").removesuffix("\r")
     if not secret:
         raise click.UsageError(f"{what.lower()} is empty")
+    if "\n" in secret:
+        raise click.UsageError(f"{what.lower()} has several lines (RFC 6749, Appendix A)")
     return secret
 
 

@@ -119,6 +119,13 @@ def test_an_empty_secret_is_wrong_usage(run: Callable[..., Any], command: Any) -
     assert run(command, given="\n").exit_code == 2
 
 
+@pytest.mark.parametrize("command", ["hash-secret", "hash-password"])
+def test_a_secret_of_several_lines_is_wrong_usage(run: Callable[..., Any], command: str) -> None:
+    result = run(command, given="s3cret\ns3cret\n")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "has several lines" in result.stderr
+
+
 @pytest.mark.parametrize("command", [("hash-secret",), ("hash-password",), ("explain", "-")])
 def test_what_is_no_text_is_wrong_input(run: Callable[..., Any], command: Any) -> None:
     answer = run(*command, given=b"\xff\xfe\n")
