@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from service.model.events import TokenRefused
-from tests.driving.service import RunningService
-from tests.rich_requests.details import PAYMENT, Asking, encode
+from service.model.polling import DEVICE_CODE
+from tests.ciba.consumption import CIBA
+from tests.conftest import Start
+from tests.driving.registry import client_in
+from tests.driving.service import Answer, RunningService
+from tests.rich_requests.details import ACCOUNTS, PAYMENT, Asking, encode
 
 pytestmark = pytest.mark.rfc("9396#5", "9396#8")
 
@@ -50,6 +56,25 @@ async def test_a_grant_that_asks_nobody_takes_no_details(
         "frontend", scope="api1", authorization_details=encode(PAYMENT), **form
     )
     assert answer.refusal == (400, CODE)
+
+
+@pytest.mark.rfc("8707#2")
+@pytest.mark.parametrize("asked", [[PAYMENT], [PAYMENT, ACCOUNTS]], ids=["all", "some"])
+@pytest.mark.parametrize("endpoint", ["ciba", "deviceauthorization"])
+async def test_details_for_another_resource_are_refused_wherever_a_user_is_asked_elsewhere(
+    start: Start, config: dict[str, Any], endpoint: str, asked: list[dict[str, Any]]
+) -> None:
+    client_in(config, "web")["allowed_grant_types"] += [CIBA, DEVICE_CODE]
+    service = await start(config)
+
+    async def ask(*details: object, resource: str) -> Answer:
+        form: dict[str, Any] = {"authorization_details": encode(*details), "resource": resource}
+        form |= {"login_hint": "alice"} if endpoint == "ciba" else {}
+        path = f"/connect/{endpoint}"
+        return await service.post(path, auth="web", scope="openid", **form)
+
+    assert (await ask(*asked, resource="accounts")).refusal == (400, CODE)
+    assert (await ask(PAYMENT, resource="payments")).status == 200
 
 
 async def test_an_extension_grant_takes_no_details(asking: Asking) -> None:
