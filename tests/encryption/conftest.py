@@ -40,11 +40,12 @@ KEYLESS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def config(config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
-    """`frontend` and `web` share a secret and publish keys; a test's `registered` mark adds the rest."""
+    """`frontend` and `web` share a secret, publish keys and end sessions; a test's `registered` mark adds the rest."""
     for client_id in ("frontend", "web", "implicit"):
         client = client_in(config, client_id)
         client["client_secrets"] = [{"value": SECRET}]
         client["jwks"] = {"keys": [key.as_dict(private=False) for key in OWN.values()]}
+        client.setdefault("post_logout_redirect_uris", ["https://app.example/bye"])
         client |= dict(getattr(request, "param", {}))
     return config
 
