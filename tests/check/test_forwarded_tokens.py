@@ -82,7 +82,7 @@ async def test_the_jwt_of_a_bound_token_is_bound_to_no_key(service: RunningServi
     key = DpopKey(service.issuer)
     form = {"grant_type": "client_credentials", "scope": "api1"}
     answer = await service.post("/connect/token", auth="machine", headers=key.header(), **form)
-    token, url = answer["access_token"], "https://shop.example/orders"
+    token, url = answer["access_token"], f"{URL}/orders"
     proof = key.proof("", "GET", access_token=token, htu=url)
     bound = {"Authorization": f"DPoP {token}", "DPoP": proof, "X-Original-URL": url}
     jwt = await forwarded(service, token, **bound)
