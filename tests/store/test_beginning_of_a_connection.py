@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -40,11 +40,26 @@ def certified(tmp_path: Path) -> Iterator[TcpRedis]:
         yield started
 
 
-async def closed(writer: asyncio.StreamWriter) -> None:
-    """Close a connection of a server of the test's own."""
-    writer.close()
-    with suppress(ConnectionError):
-        await writer.wait_closed()
+@asynccontextmanager
+async def answering(
+    handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncGenerator[str]:
+    """The address of a server of the test's own, whose connections are all closed when it ends."""
+    running = set[asyncio.Task[None]]()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await handle(reader, writer)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        running.add(asyncio.create_task(run(reader, writer)))
+
+    async with await asyncio.start_server(accept, "127.0.0.1") as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    while running:
+        await running.pop()
 
 
 async def refusal(url: str, *, password: str | None = None) -> str:
@@ -153,11 +168,9 @@ async def test_what_a_server_says_that_lets_nobody_in_is_named(
         if waits:
             await reader.read(1)
         writer.write(f"-{said}\r\n".encode())
-        await closed(writer)
 
-    async with await asyncio.start_server(refuse, "127.0.0.1") as server:
-        port = server.sockets[0].getsockname()[1]
-        assert said in await refusal(f"redis://127.0.0.1:{port}", password=password)
+    async with answering(refuse) as address:
+        assert said in await refusal(f"redis://{address}", password=password)
 
 
 async def test_why_no_server_of_a_cluster_tells_the_slots_is_said(
@@ -179,11 +192,9 @@ async def test_a_url_that_names_one_server_of_a_cluster_is_told_what_to_change()
             await reader.read(1000)
             writer.write(answer + b"\r\n")
         await reader.read()
-        await closed(writer)
 
-    async with await asyncio.start_server(redirect, "127.0.0.1") as server:
-        port = server.sockets[0].getsockname()[1]
-        store = open_store(f"redis://127.0.0.1:{port}", timeout=30)
+    async with answering(redirect) as address:
+        store = open_store(f"redis://{address}", timeout=30)
         with capture_logs() as logged, pytest.raises(StoreUnavailable):
             await store.get("ts:keys")
         await store.close()
