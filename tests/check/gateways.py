@@ -35,7 +35,7 @@ TEMPORARY = " ".join(
 )
 """Folders of nginx, which otherwise are those of its package."""
 TRAEFIK = "traefik.yaml"
-"""A stand-in does what it says; see tests/check/traefik.py. `make traefik-test` builds the program, which takes its place."""
+"""A stand-in does what it says; see tests/check/traefik.py. `make traefik` builds the program, which takes its place."""
 PROGRAM = REPOSITORY / "build/bin/traefik"
 FORGED = {
     "X-Token-Subject": "root",

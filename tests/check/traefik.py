@@ -1,6 +1,6 @@
 """Does what Traefik does by a file of its dynamic configuration, as its documentation of `headers` and `forwardAuth` says.
 
-Traefik itself takes its place where `make traefik-test` has built it, which takes too long for each test run.
+Traefik itself takes its place where `make traefik` has built it, as CI does; that takes minutes.
 """
 
 from __future__ import annotations

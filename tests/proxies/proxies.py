@@ -38,7 +38,7 @@ COMMANDS = {
     ],
 }
 PROGRAMS = [name for name in COMMANDS if name != "traefik.yaml" or TRAEFIK.exists()]
-"""Those that are there; `make traefik-test` builds Traefik, which takes too long for each test run."""
+"""Those that are there; `make traefik` builds Traefik, as CI does; that takes minutes."""
 NGINX = "daemon off; pid nginx.pid; events {} http { access_log off; %s include nginx.conf; }"
 """What includes a file of conf.d, with folders that are not those of the package."""
 TEMPORARY = " ".join(
