@@ -27,7 +27,7 @@ from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InsufficientScope, InvalidClient, InvalidToken
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken
-from service.tokens.claims import askable, claims_of_scope, select_claims
+from service.tokens.claims import askable, claims_of_scope, select_claims, without_protocol_claims
 from service.tokens.subject import SubjectIdentifiers
 
 PATH = "/connect/userinfo"
@@ -91,7 +91,7 @@ class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             *claims_of_scope(registry, token.scope),
             *askable(registry, client, asked.userinfo),
         ]
-        claims = select_claims(user_claims, names, asked.locales)
+        claims = without_protocol_claims(select_claims(user_claims, names, asked.locales))
         return {**claims, "sub": self.identifiers.find_sub(client, str(token.subject))}
 
     async def _sign_and_encrypt(self, claims: Mapping[str, object], client: Client) -> str | None:

@@ -124,16 +124,18 @@ def _put_further_claims(
     target: Target,
     user_claims: Mapping[str, object],
 ) -> None:
-    """Add whence the user is known and whose key the token is bound to; the claims of user, client and grant."""
+    """Add the user's provider and the key that the token is bound to; then the claims of user, client and grant."""
     if authorization.idp is not None:
         claims["idp"] = authorization.idp
     if authorization.cnf is not None:
         claims["cnf"] = authorization.cnf.as_claim()
+    further: dict[str, object] = {}
     if target.user_claims:
-        claims |= pick(user_claims, target.user_claims)
+        further |= pick(user_claims, target.user_claims)
     if client.claims and (authorization.subject is None or client.always_send_client_claims):
-        claims |= without_protocol_claims(
-            {client.client_claims_prefix + name: value for name, value in client.claims.items()}
-        )
+        prefix = client.client_claims_prefix
+        further |= {prefix + name: value for name, value in client.claims.items()}
     if authorization.claims:
-        claims |= without_protocol_claims(authorization.claims)
+        further |= authorization.claims
+    if further:
+        claims |= without_protocol_claims(further)

@@ -17,7 +17,7 @@ PROTOCOL_CLAIMS = frozenset(
         *("token_type", "active", "typ", "events", "authorization_details"),
     )
 )
-"""Claims of the protocol itself: no user, client or grant can set them."""
+"""Claims of the protocol itself: the mint drops them wherever a user, a client, an operator or a plug-in sets them."""
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
@@ -29,9 +29,8 @@ def select_claims(
     selected: dict[str, object] = {}
     for name in names:
         found = find_claim(claims, name, locales) if locales or "#" in name else name
-        if found not in claims or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
-            continue
-        selected[found if "#" in name else name] = claims[found]
+        if found in claims and claims[found] not in _EMPTY:
+            selected[found if "#" in name else name] = claims[found]
     return selected
 
 
@@ -77,7 +76,8 @@ def foreign_claims(
 
 
 def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    return {name: claims[name] for name in names if name in claims and name not in PROTOCOL_CLAIMS}
+    """Return the claims of these names, as they are."""
+    return {name: claims[name] for name in names if name in claims}
 
 
 def without_protocol_claims(claims: Mapping[str, object]) -> dict[str, object]:

@@ -21,6 +21,7 @@ from service.tokens.claims import (
     claims_of_scope,
     put_authentication_claims,
     select_claims,
+    without_protocol_claims,
 )
 from service.tokens.subject import RequestedUser, SubjectIdentifiers
 
@@ -105,13 +106,14 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
             claims.pop("sid", None)
         asked, registry = authorization.claims_request, self.clients.registry.current
         alone = hashed.access_token is None and hashed.code is None
+        names: list[str] = []
         if alone or client.always_include_user_claims_in_id_token:
-            names = claims_of_scope(registry, authorization.scope)
-            locales = asked.locales if asked else ()
-            claims = select_claims(user_claims, names, locales) | claims
+            names += claims_of_scope(registry, authorization.scope)
         if asked is not None:
-            individual = askable(registry, client, asked.id_token)
-            claims = select_claims(user_claims, individual, asked.locales) | claims
+            names += askable(registry, client, asked.id_token)
+        if names:
+            further = select_claims(user_claims, names, asked.locales if asked else ())
+            claims |= without_protocol_claims(further)
         signed = await key.sign(claims, typ=ID_TOKEN_TYPE)
         alg, enc = client.id_token_encrypted_response_alg, client.id_token_encrypted_response_enc
         if alg is None:
