@@ -91,6 +91,10 @@ k8s-test: .venv/developing ## k8s/ applied to a real API server, which is built 
 
 LINTERS := format-check ruff mypy basedpyright import-contracts docs-check
 .PHONY: lint $(LINTERS)
+.PHONY: figures
+figures: .venv/developing ## how much there is to read in service/: lines, files, imports, and the files that a change of a feature has to know
+	@$(BIN)/python -m scripts.figures
+
 lint: $(LINTERS) ## format, lint, types, import contracts and generated documents, nothing changed
 $(LINTERS): .venv/developing
 format-check:
