@@ -89,12 +89,12 @@ k8s-test: .venv/developing ## k8s/ applied to a real API server, which is built 
 	@scripts/go-tools tests/k8s/cluster
 	PATH="$(CURDIR)/build/bin:$$PATH" REQUIRE_ALL=1 $(BIN)/python -m pytest tests/k8s/cluster
 
-LINTERS := format-check ruff mypy basedpyright import-contracts docs-check
-.PHONY: lint $(LINTERS)
 .PHONY: figures
 figures: .venv/developing ## how much there is to read in service/: lines, files, imports, and the files that a change of a feature has to know
 	@$(BIN)/python -m scripts.figures
 
+LINTERS := format-check ruff mypy basedpyright import-contracts docs-check
+.PHONY: lint $(LINTERS)
 lint: $(LINTERS) ## format, lint, types, import contracts and generated documents, nothing changed
 $(LINTERS): .venv/developing
 format-check:
