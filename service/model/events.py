@@ -1,4 +1,4 @@
-"""Events for the audit log and the metrics, described in docs/operations.md; none holds a credential."""
+"""Events for the audit log and the metrics, described in docs/operations/logs.md; none holds a credential."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events about second factors, described in docs/operations.md; none holds a credential."""
+"""Events about second factors, described in docs/operations/logs.md; none holds a credential."""
 
 from __future__ import annotations
 

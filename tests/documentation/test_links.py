@@ -22,12 +22,17 @@ def leads_somewhere(page: Path, link: str) -> bool:
 
 
 def test_a_test_that_defends_is_there() -> None:
-    page = REPOSITORY / "docs" / "security.md"
-    named = re.findall(r"\[([\w ]+)\]\((\.\./tests/\w+/test_\w+\.py)\)", prose(page))
+    named = [
+        (name, page.parent / path)
+        for page in (REPOSITORY / "docs/security").glob("*.md")
+        for name, path in re.findall(
+            r"\[([\w ]+)\]\((\.\./\.\./tests/\w+/test_\w+\.py)\)", prose(page)
+        )
+    ]
     missing = [
         name
         for name, path in named
-        if f"def test_{name.replace(' ', '_')}(" not in (page.parent / path).read_text()
+        if f"def test_{name.replace(' ', '_')}(" not in path.read_text()
     ]
     assert len(named) > 80
     assert missing == []

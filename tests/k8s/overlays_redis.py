@@ -50,9 +50,9 @@ def redis_of_dev(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def redis_of_prod(folder: Path) -> Iterator[TcpRedis]:
-    """A Redis behind TLS with the ACL user of docs/operations.md."""
-    operations = (Path(__file__).parents[2] / "docs/operations.md").read_text()
-    (rules,) = re.findall(r"^    user token-service on >password (.*)$", operations, re.MULTILINE)
+    """A Redis behind TLS with the ACL user of docs/operations/redis.md."""
+    page = (Path(__file__).parents[2] / "docs/operations/redis.md").read_text()
+    (rules,) = re.findall(r"^    user token-service on >password (.*)$", page, re.MULTILINE)
     with TcpRedis(folder, certificate=new_certificate(folder)) as redis:
         redis.tell("ACL", "SETUSER", "token-service", "on", f">{PASSWORD}", *rules.split())
         yield redis

@@ -1,4 +1,4 @@
-"""docs/operations.md names every audit event with its members, and every metric with its labels."""
+"""docs/operations names every audit event with its members, and every metric with its labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def members_of(kind: type[object]) -> tuple[str, ...]:
     return kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else ()
 
 
-OPERATIONS = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+PAGES = Path(__file__).parents[2] / "docs/operations"
+OPERATIONS = "".join((PAGES / name).read_text() for name in ("logs.md", "metrics.md"))
 ROWS = re.findall(r"^\| `(\w+)` \|([^|]*)\|", OPERATIONS, re.MULTILINE)
 DOCUMENTED = {name: set(re.findall(r"`(\w+)`", members)) for name, members in ROWS}
 EVENTS = [

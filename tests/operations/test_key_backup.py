@@ -1,4 +1,4 @@
-"""A backup of the keys, made as docs/operations.md says, restores them; and a Redis that lost everything."""
+"""A backup of the keys, made as docs/operations/redis.md says, restores them; and a Redis that lost everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MACHINE = {"grant_type": "client_credentials", "scope": "api1"}
 def commands() -> list[str]:
     """Those of the section: the backup, and putting it back."""
     section = (
-        (REPOSITORY / "docs/operations.md")
+        (REPOSITORY / "docs/operations/redis.md")
         .read_text()
         .split("\n## Losing and restoring Redis\n")[1]
     )

@@ -1,4 +1,4 @@
-"""What one network can store without anybody's trust is bounded at each endpoint, as docs/security.md lists it.
+"""What one network can store without anybody's trust is bounded at each endpoint, as docs/security/storage-limits.md lists it.
 
 Limits are a tenth of their defaults here, and requests a tenth of a thousand: what is left after them is a tenth, too.
 """
@@ -36,7 +36,7 @@ from tests.identity_providers.journey import provider_entry
 REQUESTS = 100
 TENTH = 10
 DETAILS = '[{"type":"any","more":"' + "x" * 8_000 + '"}]'
-PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+PAGE = Path(__file__).parents[2] / "docs" / "security" / "storage-limits.md"
 ROW = re.compile(
     r"^\| `(?P<endpoint>[^`]+)`[^|]*\|[^|]*\|[^|]*\| (?P<keys>[\d,]+) \| (?P<kb>[\d,]+) \|"
 )

@@ -1,4 +1,4 @@
-"""The ACL user of docs/operations.md may do all that the service does, and nothing to the keys of others."""
+"""The ACL user of docs/operations/redis.md may do all that the service does, and nothing to the keys of others."""
 
 from __future__ import annotations
 
