@@ -11,11 +11,11 @@ from service.config.schema.json_schema import json_schema
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.render,
-    "docs/conformance.md": conformance.render,
+    "docs/reference/conformance.md": conformance.render,
     "docs/decisions/README.md": decisions.render,
     "docs/profiles.md": profiles.render,
     "docs/reach.svg": reach.render,
-    "docs/rfc-map.md": rfc_map.render,
+    "docs/reference/rfc-map.md": rfc_map.render,
     "service/config/config.schema.json": lambda: (
         json.dumps(json_schema(builtin_catalogue()), indent=2) + "\n"
     ),

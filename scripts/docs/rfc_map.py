@@ -1,4 +1,4 @@
-"""Writes docs/rfc-map.md: section by section, the files that cite it and the tests that are marked with it."""
+"""Writes docs/reference/rfc-map.md: section by section, the files that cite it and the tests that are marked with it."""
 
 from __future__ import annotations
 
@@ -80,4 +80,4 @@ def _name(row: Section) -> str:
 
 def _links(paths: set[Path]) -> str:
     shown = sorted(path.as_posix() for path in paths)
-    return "<br>".join(f"[{path.partition('/')[2]}](../{path})" for path in shown)
+    return "<br>".join(f"[{path.partition('/')[2]}](../../{path})" for path in shown)

@@ -1,4 +1,4 @@
-"""docs/rfc-map.md: what a docstring cites and a test is marked with is read as it is meant."""
+"""docs/reference/rfc-map.md: what a docstring cites and a test is marked with is read as it is meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handler has its own time: what it waits for is not the store's one deadline for store work."""
+"""A handler has a time limit of its own, apart from the one deadline of store work."""
 
 from __future__ import annotations
 
