@@ -1,4 +1,4 @@
-"""Writes docs/decisions/README.md: every decision with its date and status, the newest first."""
+"""Writes docs/decisions/README.md: every decision with its date and status, by subject."""
 
 from __future__ import annotations
 
@@ -14,24 +14,44 @@ HEADING = re.compile(
 INTRODUCTION = """\
 # Decisions
 
-Choices that would surprise a reader, and why they were made. A page begins with its status and date
+Choices that would surprise a reader, and why they were made, by subject. A page begins with its status and date
 (`*Accepted, 2026-11-21*`); a decision that no longer holds says which one superseded it. `make docs` writes this index.
-
-| date | decision | status |
-|---|---|---|
 """
+
+SUBJECTS = {
+    "tokens": "Tokens, and who may have them",
+    "grants": "Grants",
+    "sign-in": "Users and sign-in",
+    "pages": "Pages",
+    "clients": "Clients",
+    "keys": "Signing and encryption keys",
+    "store": "Redis",
+    "configuration": "Configuration",
+    "server": "Server and processes",
+    "code": "Code",
+    "deployment": "Installing and deploying",
+}
+"""The folders of decisions, with their headings."""
 
 
 def render() -> str:
     """Return the index; raise SystemExit for a page without status and date."""
-    rows = [row(path) for path in sorted(FOLDER.glob("*.md")) if path.name != "README.md"]
-    rows.sort(key=lambda each: each[:12], reverse=True)
-    return INTRODUCTION + "".join(rows)
+    unknown = {path.parent.name for path in FOLDER.glob("*/*.md")} - SUBJECTS.keys()
+    if unknown:
+        raise SystemExit(f"folders of decisions without a subject: {', '.join(sorted(unknown))}")
+    return INTRODUCTION + "".join(map(_section, SUBJECTS))
 
 
-def row(path: Path) -> str:
+def _section(folder: str) -> str:
+    rows = "".join(_row(path) for path in sorted((FOLDER / folder).glob("*.md")))
+    return f"\n## {SUBJECTS[folder]}\n\n| decision | date | status |\n|---|---|---|\n{rows}"
+
+
+def _row(path: Path) -> str:
     """Return the decision's row."""
     found = HEADING.match(path.read_text())
     if found is None:
         raise SystemExit(f"{path}: a decision begins with '# title' and '*Accepted, YYYY-MM-DD*'")
-    return f"| {found['date']} | [{found['title']}]({path.name}) | {found['status']} |\n"
+    link = f"{path.parent.name}/{path.name}"
+    status = found["status"].replace("](", f"]({path.parent.name}/")
+    return f"| [{found['title']}]({link}) | {found['date']} | {status} |\n"

@@ -1,4 +1,4 @@
-"""Remembers Basic headers that authenticated their sender (docs/decisions/proven-credentials.md)."""
+"""Remembers Basic headers that authenticated their sender (docs/decisions/clients/credential-cache.md)."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Key:
             seconds = monotonic() - began
         else:
             # With the next pass, so that signatures follow each other: they read tables that are larger than the CPU's first
-            # cache, and each time anew they cost a tenth of a request (docs/decisions/signatures-of-a-turn-follow-each-other.md).
+            # cache, and each time anew they cost a tenth of a request (docs/decisions/keys/batched-signatures.md).
             loop = asyncio.get_running_loop()
             waiting: asyncio.Future[tuple[str, float]] = loop.create_future()
             loop.call_soon(self._sign_into, waiting, claims, typ)

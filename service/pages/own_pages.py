@@ -21,7 +21,7 @@ ADD_FACTOR = f"{SECURITY}/add"
 """The page at which the user adds one, there or while signing in."""
 
 FRESH_LOGIN = "fresh_login"
-"""The parameter by which a page shows that it follows a sign-in (docs/decisions/pages-after-a-login-carry-a-value.md)."""
+"""The parameter by which a page shows that it follows a sign-in (docs/decisions/sign-in/fresh-login.md)."""
 
 _RETURN_TO = re.compile(rf"{REQUESTS}(/[\w-]{{16}})?|{SECURITY}(/add(\?method=[a-z]+)?)?", re.ASCII)
 """The pages that may ask for a sign-in and be returned to."""

@@ -2,7 +2,7 @@
 
 An API sends the same few hundred bytes again and again on a connection that stays open. For those this is the whole
 server. Any other request (for a page, in pieces, before the previous one is answered, of another version of HTTP) goes
-to aiohttp with its connection, from its first byte on (docs/decisions/fast-lane.md).
+to aiohttp with its connection, from its first byte on (docs/decisions/server/fast-lane.md).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
         """Send an answer together with all others of this turn of the loop.
 
         Each is a system call, and the work for another request in between would evict its code from the CPU's caches,
-        and be evicted by it (docs/decisions/answers-of-a-turn-are-sent-together.md).
+        and be evicted by it (docs/decisions/server/batched-answers.md).
         """
         if not self._ready:
             asyncio.get_running_loop().call_soon(self._send_ready)

@@ -1,6 +1,6 @@
 """Records, indexes and queues: the keys, the bytes and the commands for one kind of thing that is stored.
 
-Neighbouring releases can read each other's (docs/decisions/record-versions.md).
+Neighbouring releases can read each other's (docs/decisions/store/record-versions.md).
 """
 
 from __future__ import annotations

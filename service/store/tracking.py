@@ -1,4 +1,4 @@
-"""Keeps what was read in this process, until Redis says that it has changed (docs/decisions/tracked-reads.md).
+"""Keeps what was read in this process, until Redis says that it has changed (docs/decisions/store/tracked-reads.md).
 
 It is kept as Redis has it: decoded, a token would take four times the memory, and the garbage collector would look at it.
 """

@@ -50,7 +50,7 @@ def test_a_changed_record_has_a_new_version(kind: str) -> None:
     known = json.loads(SHAPES.read_text())[kind].get(f"v{ENCODINGS[kind].version}")
     assert known == shape(ENCODINGS[kind]), (
         "the record has changed: give it the next version (store/stores.py), a default for what is"
-        " new, an example, and run python -m tests.store.records (docs/decisions/record-versions.md)"
+        " new, an example, and run python -m tests.store.records (docs/decisions/store/record-versions.md)"
     )
 
 
