@@ -57,7 +57,7 @@ def _workers(redis_url: str, asked: list[Requests], effort: Effort) -> list[Find
                 what="each of two workers (PSS), half of their parent with it",
                 figure=_mib(workers.running.memory) / WORKERS,
                 unit="MiB",
-                at_most=43,
+                at_most=50,
             )
         ]
 
@@ -66,8 +66,8 @@ def _alone(server: Server, asked: list[Requests], effort: Effort) -> list[Findin
     _used(server, asked, effort)
     resident, memory = server.running.resident, server.running.memory
     return [
-        Finding(what="one process (RSS)", figure=_mib(resident), unit="MiB", at_most=66),
-        Finding(what="one process (PSS)", figure=_mib(memory), unit="MiB", at_most=52),
+        Finding(what="one process (RSS)", figure=_mib(resident), unit="MiB", at_most=73),
+        Finding(what="one process (PSS)", figure=_mib(memory), unit="MiB", at_most=60),
         *_growth(server, asked, effort),
     ]
 

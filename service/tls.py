@@ -32,8 +32,9 @@ def show_certificate(
 
     Without a function for the passphrase OpenSSL would ask for it on the terminal, and wait.
     """
-    context.load_cert_chain(certificate, private_key, password=_refuse_passphrase)
+    context.load_cert_chain(certificate, private_key, password=refuse_passphrase)
 
 
-def _refuse_passphrase() -> NoReturn:
+def refuse_passphrase() -> NoReturn:
+    """Raise KeyIsEncrypted, in the place of a passphrase."""
     raise KeyIsEncrypted(errno.EINVAL, "the private key is encrypted; remove its passphrase")

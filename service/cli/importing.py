@@ -19,7 +19,7 @@ WITHOUT_PLUGINS = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
 def without_unwanted() -> Generator[None]:
     """Hide packages that libraries import only because they are installed, and pause the garbage collector.
 
-    structlog imports rich and greenlet, and redis-py, which memory:// needs, OpenTelemetry: 7 MiB of every
+    structlog imports rich and greenlet, and redis-py OpenTelemetry: 7 MiB of every
     process where the tools for development are installed. The collector would take an eighth of the time of the imports.
     """
     modules = cast("dict[str, ModuleType | None]", sys.modules)

@@ -80,6 +80,6 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
         configuration = wait()
     if configuration.store.url.startswith("memory:"):
         with without_unwanted():
-            import_module("service.store.engine.embedded")  # with redis-py, which looks for more
+            import_module("fakeredis")
     configure_logs(log_level, environ)
     serving.run(configuration, environ, flags=flags_of(given), watch=watch)

@@ -16,7 +16,7 @@ from service.model.request_context import current_request
 from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
-from service.store.engine.engine import TROUBLE, Engine, Line, Memory, NotAsked, ResponseError
+from service.store.engine.engine import TROUBLE, Channel, Engine, Memory, NotAsked, ResponseError
 from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
 
@@ -57,7 +57,7 @@ class KeyValue:
         self.tracking = tracking
         """What was read and is still right, without asking Redis again; None where nothing is tracked."""
         self._engine = engine
-        self._line = engine.line
+        self._channel = engine.channel
         self._durable = engine.durable
         self._timeout = timeout
         self._timed = timed
@@ -83,7 +83,7 @@ class KeyValue:
     @property
     def circuit_open(self) -> bool:
         """Whether calls are refused at once, because Redis has not answered lately."""
-        return self._line.circuit_open or self._durable.circuit_open
+        return self._channel.circuit_open or self._durable.circuit_open
 
     @overload
     def read(self, a: Read[A], b: Read[B], /) -> Awaitable[tuple[A | None, B | None]]: ...
@@ -96,7 +96,7 @@ class KeyValue:
     def read(self, *reads: Read[Any]) -> Awaitable[tuple[Any, ...]]:
         """Return the decoded values of all these keys, None for each that is not there."""
         commands = [("GET", read.key) for read in reads]
-        return self._ask(self._line, commands, partial(_decode, reads))
+        return self._ask(self._channel, commands, partial(_decode, reads))
 
     def read_tracked(
         self, a: Read[A], b: Read[B], /
@@ -105,7 +105,7 @@ class KeyValue:
         tracking = self.tracking
         if tracking is None or self._engine.tracked.circuit_open:
             commands = ("GET", a.key), ("GET", b.key)
-            return self._ask(self._line, commands, lambda values: (*_decode((a, b), values), ()))
+            return self._ask(self._channel, commands, lambda values: (*_decode((a, b), values), ()))
         return self._read_tracked(tracking, a, b)
 
     async def _read_tracked(
@@ -124,7 +124,7 @@ class KeyValue:
         self, command: Command, a: Read[A], b: Read[B], /
     ) -> tuple[Any, tuple[A | None, B | None]]:
         """Return the answer of a command, and the decoded values of keys as they are after it."""
-        answer, *values = await self._ask(self._line, [command, ("GET", a.key), ("GET", b.key)])
+        answer, *values = await self._ask(self._channel, [command, ("GET", a.key), ("GET", b.key)])
         return answer, _decode((a, b), values)
 
     def write(self, *writes: Command, durable: bool = False) -> Awaitable[list[Any]]:
@@ -133,14 +133,14 @@ class KeyValue:
         A durable write is answered when as many replicas have it as `store.wait_for_replicas` says:
         for what must not be undone by a failover, such as the use of a code.
         """
-        line = self._durable if durable else self._line
+        channel = self._durable if durable else self._channel
         if self.tracking is None:
-            return self._ask(line, writes)
-        return self._ask(line, writes, partial(_forget, self.tracking, writes))
+            return self._ask(channel, writes)
+        return self._ask(channel, writes, partial(_forget, self.tracking, writes))
 
-    async def read_members(self, question: Command) -> tuple[str, ...]:
+    async def read_members(self, command: Command) -> tuple[str, ...]:
         """Return the members of an index or queue that a command asks for."""
-        (found,) = await self._ask(self._line, [question])
+        (found,) = await self._ask(self._channel, [command])
         return tuple([member.decode() for member in found])
 
     async def get(self, key: str) -> bytes | None:
@@ -163,7 +163,7 @@ class KeyValue:
 
     async def ping(self) -> None:
         """Raise StoreUnavailable if Redis does not answer."""
-        await self._ask(self._line, [("PING",)])
+        await self._ask(self._channel, [("PING",)])
 
     async def read_memory(self) -> Memory | None:
         """Return how full Redis is; None if it does not tell: it is away, embedded, or its user may not ask."""
@@ -179,7 +179,7 @@ class KeyValue:
 
     async def _ask(
         self,
-        line: Line,
+        channel: Channel,
         commands: Sequence[Command],
         convert: Callable[[list[Any]], Any] | None = None,
     ) -> Any:
@@ -196,7 +196,7 @@ class KeyValue:
         self.waiting += 1
         began = monotonic()
         try:
-            answers = await line.ask(commands, seconds=seconds)
+            answers = await channel.ask(commands, seconds=seconds)
             if ResponseError in map(type, answers):
                 raise next(answer for answer in answers if type(answer) is ResponseError)
             trouble = None

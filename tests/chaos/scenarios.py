@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.store.engine.tracking_link import TRUST
+from service.store.engine.connection import TRUST
 from tests.chaos.answers import Kind
 from tests.chaos.fault import Fault
 from tests.chaos.service_faults import (

@@ -13,7 +13,7 @@ with without_unwanted(), late_authorities():
     import_module("service.cli.serve")
     import_module("service.cli.serving")
     import_module("service.start_rules")
-    import_module("service.store.engine.embedded")
+    import_module("fakeredis")
 
 gc.collect()
 gc.freeze()

@@ -58,8 +58,8 @@ async def until_remembered(service: RunningService, token: str) -> None:
 
 async def calls(service: RunningService) -> int:
     """Return how many keys Redis was asked for."""
-    line = service.parts.shared.kv._engine.line  # noqa: SLF001
-    (stats,) = await line.ask([("INFO", "commandstats")], seconds=30)
+    channel = service.parts.shared.kv._engine.channel  # noqa: SLF001
+    (stats,) = await channel.ask([("INFO", "commandstats")], seconds=30)
     found = re.search(rb"cmdstat_get:calls=(\d+)", stats)
     return int(found[1]) if found else 0
 

@@ -69,8 +69,8 @@ class World:
 
 def _server_of(service: RunningService) -> FakeServer:
     """Return the server that the clients of fakeredis with the same address share."""
-    line: Any = service.parts.shared.kv._engine.line  # noqa: SLF001
-    server: FakeServer = line._line._client.connection_pool.make_connection()._server  # noqa: SLF001
+    channel: Any = service.parts.shared.kv._engine.channel  # noqa: SLF001
+    server: FakeServer = channel._client.connection_pool.make_connection()._server  # noqa: SLF001
     return server
 
 

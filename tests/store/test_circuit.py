@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from service.store.engine.channels import RESTS, Multiplexed
+from service.store.engine.connection import Connection
 from service.store.engine.engine import ConnectionLost
-from service.store.engine.link import Link
-from service.store.engine.multiplexed import RESTS, Multiplexed
 
 
 async def test_a_probe_that_fails_unexpectedly_is_followed_by_another() -> None:
@@ -17,7 +17,7 @@ async def test_a_probe_that_fails_unexpectedly_is_followed_by_another() -> None:
     attempts = len(RESTS) + 1
     reasons: list[Exception] = [*[lost] * attempts, ValueError("unforeseen"), *[lost] * 50]
 
-    async def connect(_: Callable[[], Link]) -> Link:
+    async def connect(_: Callable[[], Connection]) -> Connection:
         raise reasons.pop(0)
 
     line = Multiplexed(connect, patience=1)

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from service.store.engine.group_commit import GroupCommit
+from service.store.engine.channels import GroupCommit
 from service.store.verbs import Command
 
 REPLICA_TAKES = 0.2
 
 
 class Line:
-    """A line to a Redis whose one replica takes some time to confirm a write."""
+    """A channel to a Redis whose one replica takes some time to confirm a write."""
 
     circuit_open = False
 

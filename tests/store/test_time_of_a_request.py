@@ -15,8 +15,8 @@ from service.store.opening import open_store
 from service.store.verbs import Command
 
 
-class SluggishLine:
-    """A line to a Redis that takes a second for everything."""
+class SluggishChannel:
+    """A channel to a Redis that takes a second for everything."""
 
     circuit_open = False
 
@@ -31,9 +31,9 @@ class SluggishLine:
 
 
 def sluggish(*, timeout: float) -> KeyValue:
-    """Return a store behind that line."""
-    line = SluggishLine()
-    return KeyValue(Engine(line=line, durable=line, tracked=line), timeout=timeout)
+    """Return a store behind that channel."""
+    channel = SluggishChannel()
+    return KeyValue(Engine(channel=channel, durable=channel, tracked=channel), timeout=timeout)
 
 
 async def test_time_that_is_not_spent_on_the_store_is_not_counted() -> None:

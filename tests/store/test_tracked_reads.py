@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
 
-from service.store.engine import tracking_link
+from service.store.engine import connection
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.opening import open_store
 from service.store.tracking import Kept, Tracking
@@ -168,7 +168,7 @@ async def test_nothing_counts_for_longer_than_redis_is_silent(
 ) -> None:
     tracking = await kept(kv)
     before = reads(admin)
-    with time_moved(monkeypatch, tracking_link.TRUST):
+    with time_moved(monkeypatch, connection.TRUST):
         assert not tracking.is_fresh
         assert await values(kv) == (1, 2)
     assert reads(admin) == before + 2
@@ -180,7 +180,7 @@ async def test_a_redis_that_stands_still_is_an_honest_failure(
     kv = open_store(redis_server, timeout=0.2, tracking=Tracking(10))
     await kept(kv)
     admin.client_pause(500)
-    with time_moved(monkeypatch, tracking_link.TRUST), pytest.raises(StoreUnavailable):
+    with time_moved(monkeypatch, connection.TRUST), pytest.raises(StoreUnavailable):
         await values(kv)
     await kv.close()
     admin.client_unpause()

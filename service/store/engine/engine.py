@@ -59,7 +59,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The maxmemory-policy, of any server, by which keys may go that have not expired; None if there is none."""
 
 
-class Line(Protocol):
+class Channel(Protocol):
     """Carries commands to Redis and replies back."""
 
     @property
@@ -79,16 +79,16 @@ class Line(Protocol):
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """Redis behind one URL."""
 
-    line: Line
-    durable: Line
-    """For writes that wait for replicas; the same line where none are configured."""
-    tracked: Line
-    """For reads that are kept until Redis says that they have changed; the same line where nothing is tracked."""
-    find_masters: Callable[[float], Awaitable[Sequence[Line]]] | None = None
-    """Returns within so many seconds a line to each master of a Cluster; None where one server has all keys."""
+    channel: Channel
+    durable: Channel
+    """For writes that wait for replicas; the same channel where none are configured."""
+    tracked: Channel
+    """For reads that are kept until Redis says that they have changed; the same channel where nothing is tracked."""
+    find_masters: Callable[[float], Awaitable[Sequence[Channel]]] | None = None
+    """Returns within so many seconds a channel to each master of a Cluster; None where one server has all keys."""
 
     async def find_keys(self, pattern: str, *, seconds: float) -> AsyncIterator[bytes]:
-        """Return every key that matches; each question of many may take so many seconds."""
+        """Return every key that matches; each command of many may take so many seconds."""
         for master in await self._masters(seconds):
             cursor: Any = 0
             while True:
@@ -122,15 +122,15 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         return Memory(used=used, limit=limit, evicting_policy=evicting)
 
     def close(self) -> None:
-        for line in {self.line, self.durable, self.tracked}:
-            line.close()
+        for channel in {self.channel, self.durable, self.tracked}:
+            channel.close()
 
-    async def _masters(self, seconds: float) -> Sequence[Line]:
-        return [self.line] if self.find_masters is None else await self.find_masters(seconds)
+    async def _masters(self, seconds: float) -> Sequence[Channel]:
+        return [self.channel] if self.find_masters is None else await self.find_masters(seconds)
 
 
-async def _ask_one(line: Line, command: Command, seconds: float) -> Any:
-    (reply,) = await line.ask([command], seconds=seconds)
+async def _ask_one(channel: Channel, command: Command, seconds: float) -> Any:
+    (reply,) = await channel.ask([command], seconds=seconds)
     if isinstance(reply, Exception):
         raise reply
     return reply

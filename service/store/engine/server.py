@@ -1,25 +1,24 @@
-"""Opens a connection to one server: the socket, TLS, and the first commands."""
+"""Opens connections: to one server, or to the master that sentinels name."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
-from service.store.engine.engine import ConnectionLost, ResponseError
-from service.store.engine.link import Link, words_of
+from service.store.engine.connection import Connection, words_of
+from service.store.engine.engine import TROUBLE, ConnectionLost, ResponseError
 from service.store.verbs import Command
-from service.tls import make_context, show_certificate
 
 Address = tuple[str, int]
 
-Connect = Callable[[Callable[[], Link]], Awaitable[Link]]
-"""Opens a connection, and returns the link on it, which it makes by that function."""
+Connect = Callable[[Callable[[], Connection]], Awaitable[Connection]]
+"""Returns an open connection, an instance that the given function has made."""
 
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 """Seconds of silence and between probes, and probes, until the system gives a connection up; not every system has all."""
@@ -30,9 +29,6 @@ NAME: Command = ("CLIENT", "SETINFO", "LIB-NAME", "token-service")
 _SERVES_NOBODY = ("NOAUTH", "DENIED", "ERR max number of clients")
 """How the reply to NAME begins if no other command will be answered either."""
 
-_NO = ("0", "F", "FALSE", "N", "NO")
-_VERIFY = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
@@ -42,8 +38,8 @@ class Server:
     """Host and port, or the path of a unix socket."""
     introduction: tuple[Command, ...] = field(default=(), repr=False)
     """AUTH and SELECT, where they are needed."""
-    tls: Mapping[str, str] | None = field(default=None, repr=False)
-    """The options of the URL, of which those that begin with `ssl_` count; None without TLS."""
+    make_tls_context: Callable[[], ssl.SSLContext] | None = field(default=None, repr=False)
+    """Reads the certificates anew for each connection; None without TLS."""
     timeout: float
     """Seconds until a connection has to be ready."""
 
@@ -51,30 +47,30 @@ class Server:
         """Return what needs the same for a connection, at another address."""
         return replace(self, address=address)
 
-    async def connect(self, make_link: Callable[[], Link] = Link) -> Link:
-        """Return a link that is ready for commands; raise ConnectionLost with the reason."""
+    async def connect(self, make_connection: Callable[[], Connection] = Connection) -> Connection:
+        """Return a connection that is ready for commands; raise ConnectionLost with the reason."""
         try:
             async with asyncio.timeout(self.timeout):
-                link = await self._open_socket(make_link)
+                connection = await self._open_socket(make_connection)
                 try:
-                    await self._introduce(link)
+                    await self._introduce(connection)
                 except BaseException:
-                    link.abort(ConnectionLost("it could not begin"))
+                    connection.abort(ConnectionLost("it could not begin"))
                     raise
         except TimeoutError:
             raise ConnectionLost(f"{self.name} did not answer in time") from None
         except (OSError, ValueError) as error:  # ValueError: there cannot be such a host or path
             raise ConnectionLost(f"{self.name} cannot be connected to: {error}") from error
-        link.begin()
-        return link
+        connection.begin()
+        return connection
 
     async def ask(self, command: Command) -> Any:
         """Return the reply to one command on a connection of its own; raise ResponseError for an error reply."""
-        link = await self.connect()
+        connection = await self.connect()
         try:
-            (reply,) = await link.ask([command], due=monotonic() + self.timeout)
+            (reply,) = await connection.ask([command], due=monotonic() + self.timeout)
         finally:
-            link.abort(ConnectionLost("nothing more was to be asked"))
+            connection.abort(ConnectionLost("nothing more was to be asked"))
         if isinstance(reply, ResponseError):
             raise reply
         return reply
@@ -83,24 +79,27 @@ class Server:
     def name(self) -> str:
         return self.address if isinstance(self.address, str) else "{}:{}".format(*self.address)
 
-    async def _open_socket(self, make_link: Callable[[], Link]) -> Link:
+    async def _open_socket(self, make_connection: Callable[[], Connection]) -> Connection:
         loop = asyncio.get_running_loop()
         if isinstance(self.address, str):
-            return (await loop.create_unix_connection(make_link, self.address))[1]
+            return (await loop.create_unix_connection(make_connection, self.address))[1]
         # The authorities of the system take 40 ms to load.
-        tls = None if self.tls is None else await asyncio.to_thread(_tls_context, self.tls)
-        transport, link = await loop.create_connection(make_link, *self.address, ssl=tls)
+        make = self.make_tls_context
+        tls = None if make is None else await asyncio.to_thread(make)
+        transport, connection = await loop.create_connection(
+            make_connection, *self.address, ssl=tls
+        )
         opened = transport.get_extra_info("socket")
         with suppress(OSError):  # it is lost already, as whoever asks will find
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for option, value in KEEPALIVE.items():
                 if hasattr(socket, option):
                     opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        return link
+        return connection
 
-    async def _introduce(self, link: Link) -> None:
+    async def _introduce(self, connection: Connection) -> None:
         commands = [*self.introduction, NAME]
-        replies = await link.ask(commands, due=monotonic() + self.timeout)
+        replies = await connection.ask(commands, due=monotonic() + self.timeout)
         for command, reply in zip(commands, replies, strict=True):
             if not isinstance(reply, ResponseError):
                 continue
@@ -108,21 +107,33 @@ class Server:
                 raise ConnectionLost(f"{self.name} refuses {command[0]!s}: {words_of(reply)}")
 
 
-def _tls_context(options: Mapping[str, str]) -> ssl.SSLContext:
-    """Return what the options ask for, from the files as they are now."""
-    context = make_context()
-    verify = _VERIFY[options.get("ssl_cert_reqs", "required")]
-    named = options.get("ssl_check_hostname", "yes").upper() not in _NO
-    context.check_hostname = named and verify is not ssl.CERT_NONE
-    context.verify_mode = verify
-    used = ""
-    try:
-        if "ssl_certfile" in options:
-            used = " with ".join(filter(None, map(options.get, ("ssl_certfile", "ssl_keyfile"))))
-            show_certificate(context, options["ssl_certfile"], options.get("ssl_keyfile"))
-        if "ssl_ca_certs" in options:
-            used = options["ssl_ca_certs"]
-            context.load_verify_locations(used)
-    except OSError as error:
-        raise ConnectionLost(f"{used} of the ssl_ options cannot be used: {error}") from error
-    return context
+class Sentinels:
+    """Asks the sentinels for the master before each new connection, first the one that named it last."""
+
+    def __init__(
+        self, sentinels: Iterable[Server], name: str, server_at: Callable[[Address], Server]
+    ) -> None:
+        """Take the name of the master, and what returns its server at an address."""
+        self._sentinels = list(sentinels)
+        self._name = name
+        self._server_at = server_at
+
+    async def connect(self, make_connection: Callable[[], Connection]) -> Connection:
+        """Return a connection to the present master; raise ConnectionLost if no sentinel names one."""
+        return await self._server_at(await self._find_master()).connect(make_connection)
+
+    async def _find_master(self) -> Address:
+        reasons: list[str] = []
+        for sentinel in self._sentinels:
+            try:
+                fields = await sentinel.ask(("SENTINEL", "MASTER", self._name))
+            except TROUBLE as error:
+                reasons.append(str(error))
+                continue
+            master = dict(zip(fields[::2], fields[1::2], strict=True))
+            flags = set(master[b"flags"].split(b","))
+            if b"master" in flags and not flags & {b"s_down", b"o_down"}:
+                self._sentinels.sort(key=lambda each: each is not sentinel)
+                return master[b"ip"].decode(), int(master[b"port"])
+            reasons.append(f"{self._name} is {master[b'flags'].decode()}")
+        raise ConnectionLost(f"no sentinel names a master: {'; '.join(reasons)}")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from redis.crc import key_slot
 
-from service.store.engine import clustered
 from service.store.opening import open_store
 from service.store.verbs import Read
 from tests.ciba.consumption import (
@@ -118,7 +117,7 @@ async def test_the_service_goes_on_without_a_restart(
 async def test_servers_that_stand_still_do_not_keep_a_new_process_from_the_one_that_answers(
     store: RedisCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clustered, "PATIENCE", 60)
+    monkeypatch.setattr("service.store.engine.cluster.PATIENCE", 60)
     only, *others = store.servers
     # Otherwise a slow machine gives it time to see that it is alone, and to refuse as it should.
     only.tell("CONFIG", "SET", "cluster-node-timeout", 600_000)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from service.store.engine import clustered, connection
 from service.store.keyvalue import StoreUnavailable
 from service.store.opening import open_store
 from service.store.verbs import Read
@@ -19,8 +18,10 @@ pytestmark = pytest.mark.needs("redis-server")
 async def test_every_connection_uses_tls(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clustered, "PATIENCE", 30)  # a busy machine shakes hands slowly
-    monkeypatch.setattr(connection, "SENTINEL_SECONDS", 30)
+    monkeypatch.setattr(
+        "service.store.engine.cluster.PATIENCE", 30
+    )  # a busy machine shakes hands slowly
+    monkeypatch.setattr("service.store.opening.SENTINEL_SECONDS", 30)
     with kind(tmp_path, replicas=1, tls=True) as started:
         kv = open_store(started.url, timeout=30, wait_for_replicas=1)
         await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)

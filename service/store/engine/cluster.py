@@ -1,4 +1,4 @@
-"""A Redis Cluster: each command goes to the server that has its key, over the shared line to that server."""
+"""A Redis Cluster: each command goes to the server that has its key, over the channel to that server."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import Any
 import structlog
 
 from service.caching import SingleFlight
-from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line, ResponseError
-from service.store.engine.link import words_of
+from service.store.engine.connection import TRUST, words_of
+from service.store.engine.engine import TROUBLE, UNREACHABLE, Channel, ConnectionLost, ResponseError
 from service.store.engine.server import Address, Server
-from service.store.engine.tracking_link import TRUST
 from service.store.tracking import Tracking
 from service.store.verbs import Command, key_of
 
@@ -32,7 +31,7 @@ HEAD_START = 0.05
 """Seconds until another server is asked too: one that stands still must not cost the time of a request."""
 
 REST = 0.2
-"""Seconds between two rounds of these questions at least."""
+"""Seconds at least between two lookups of the slots."""
 
 REDIRECTIONS = 3
 """Servers that one command follows its key to; more than one only while servers disagree."""
@@ -49,17 +48,17 @@ class Clustered:
         self,
         seeds: Iterable[Address],
         server_at: Callable[[Address], Server],
-        line_to: Callable[[Address], Line],
+        channel_to: Callable[[Address], Channel],
         tracking: Tracking | None = None,
     ) -> None:
-        """Take the servers of the URL, and what says how one is spoken to and makes a line to it.
+        """Take the servers of the URL, and what returns a server at an address, and a channel to it.
 
         What `tracking` keeps counts only while the servers say that the slots are where they were.
         """
         self._seeds = self._servers = frozenset(seeds)
         self._server_at = server_at
-        self._line_to = line_to
-        self._lines: dict[Address, Line] = {}
+        self._channel_to = channel_to
+        self._channels: dict[Address, Channel] = {}
         self._owners: list[Address | None] = []
         self._doubted: set[Address] = set()
         """Servers that have said that the Cluster is down, and may be cut off from the others; they are asked last."""
@@ -67,12 +66,12 @@ class Clustered:
         self._asked_at = 0.0
         self._says_nothing = False
         self._tracking = tracking
-        self._next_question: asyncio.TimerHandle | None = None
+        self._next_lookup: asyncio.TimerHandle | None = None
 
     @property
     def circuit_open(self) -> bool:
         """Whether some server has not answered lately; the others go on."""
-        return any(line.circuit_open for line in self._lines.values())
+        return any(channel.circuit_open for channel in self._channels.values())
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """Return the replies, in order; reads go to all servers at once, writes in their order."""
@@ -87,18 +86,18 @@ class Clustered:
             return list(chain.from_iterable(answers))
         return await self._write(parts, due=due)
 
-    async def find_masters(self, seconds: float) -> list[Line]:
-        """Return a line to each server that has slots."""
+    async def find_masters(self, seconds: float) -> list[Channel]:
+        """Return a channel to each server that has slots."""
         if not self._owners:
             await self._find_slots(due=monotonic() + seconds)
-        return [self._line(owner) for owner in sorted(set(filter(None, self._owners)))]
+        return [self._channel(owner) for owner in sorted(set(filter(None, self._owners)))]
 
     def close(self) -> None:
         self._asking.cancel_all()
-        if self._next_question is not None:
-            self._next_question.cancel()
-        for line in self._lines.values():
-            line.close()
+        if self._next_lookup is not None:
+            self._next_lookup.cancel()
+        for channel in self._channels.values():
+            channel.close()
 
     async def _write(
         self, parts: Iterable[tuple[Address, list[Command]]], *, due: float
@@ -114,10 +113,10 @@ class Clustered:
 
     async def _ask(self, owner: Address, commands: list[Command], *, due: float) -> list[Any]:
         """Ask the one server that has all these keys, or the one that has taken over from it meanwhile."""
-        line = self._line(owner)
-        known_to_be_away = line.circuit_open
+        channel = self._channel(owner)
+        known_to_be_away = channel.circuit_open
         try:
-            replies = await line.ask(commands, seconds=due - monotonic())
+            replies = await channel.ask(commands, seconds=due - monotonic())
         except UNREACHABLE as error:
             self._refresh_slots()
             if known_to_be_away:
@@ -127,7 +126,7 @@ class Clustered:
             owner = self._find_owner(commands[0])
             if owner == lost:
                 raise ConnectionLost("no server has taken over yet") from error
-            replies = await self._line(owner).ask(commands, seconds=due - monotonic())
+            replies = await self._channel(owner).ask(commands, seconds=due - monotonic())
         for index, reply in enumerate(replies):
             if isinstance(reply, Exception):
                 reply = await self._follow(commands[index], reply, owner, due=due)  # noqa: PLW2901
@@ -153,7 +152,7 @@ class Clustered:
                 host, _, port = str(reply).split()[2].rpartition(":")
                 asked = (host or asked[0], int(port))
             asking: list[Command] = [("ASKING",)] if word == "ASK" else []
-            replies = await self._line(asked).ask([*asking, command], seconds=due - monotonic())
+            replies = await self._channel(asked).ask([*asking, command], seconds=due - monotonic())
             reply = replies[-1]
             if word == "MOVED":
                 self._refresh_slots()
@@ -165,13 +164,13 @@ class Clustered:
         await self._find_slots(due=due)
         return self._find_owner(command)
 
-    def _line(self, address: Address) -> Line:
-        line = self._lines.get(address)
-        if line is None:
-            for gone in self._lines.keys() - set(self._owners):
-                self._lines.pop(gone).close()
-            line = self._lines[address] = self._line_to(address)
-        return line
+    def _channel(self, address: Address) -> Channel:
+        channel = self._channels.get(address)
+        if channel is None:
+            for gone in self._channels.keys() - set(self._owners):
+                self._channels.pop(gone).close()
+            channel = self._channels[address] = self._channel_to(address)
+        return channel
 
     def _find_owner(self, command: Command) -> Address:
         """Return the server that has the key of a command; any server if it has no key."""
@@ -219,8 +218,8 @@ class Clustered:
                 return
             raise self._log_silence(reasons)
         finally:
-            for question in asked:
-                question.cancel()
+            for lookup in asked:
+                lookup.cancel()
             self._asked_at = monotonic()
             if self._tracking is not None:
                 self._ask_again_in_time()
@@ -235,10 +234,10 @@ class Clustered:
 
     def _ask_again_in_time(self) -> None:
         """Ask before what is kept counts no longer."""
-        if self._next_question is not None:
-            self._next_question.cancel()
+        if self._next_lookup is not None:
+            self._next_lookup.cancel()
         loop = asyncio.get_running_loop()
-        self._next_question = loop.call_later(TRUST / 2, self._refresh_slots)
+        self._next_lookup = loop.call_later(TRUST / 2, self._refresh_slots)
 
     async def _ask_server(self, address: Address, *, later: float) -> tuple[Sequence[Any], Address]:
         await asyncio.sleep(later)
@@ -267,8 +266,8 @@ class Clustered:
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
         if self._tracking is not None and owners != self._owners:
-            for gone in self._lines.keys() - set(owners):
-                self._lines.pop(gone).close()
+            for gone in self._channels.keys() - set(owners):
+                self._channels.pop(gone).close()
             self._tracking.forget(None)  # the new owners were not asked, and do not tell of changes
         self._owners, self._servers = owners, frozenset(servers)
         if asked not in self._doubted:
