@@ -17,8 +17,8 @@ import orjson
 import uvloop
 from aiohttp import web
 
+from service.clients.proofs import read_proof
 from service.keys.jose import Key, verify
-from service.proofs.dpop import read_proof
 from service.store.engine.channels import Multiplexed
 from service.store.engine.server import Server
 from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, lengthen, new_pace, pace

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, PATIENCE, SERVER_CPU, Running, free_port, started
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.parts.shared import Shared
 from service.parts.whole import Parts
+from service.start.load import load
 
 SERVICE, FLOOR, PEER = "service", "floor", "peer"
 CONFIGURATION = Path(__file__).with_name("service.yaml")
@@ -95,7 +94,7 @@ def _serve(redis_url: str, port: int, workers: int, configuration: Path) -> list
 async def parts_of(redis_url: str, configuration: Path = CONFIGURATION) -> AsyncGenerator[Parts]:
     """The parts of a service on the same Redis, to prepare what requests need there."""
     environ = {"SERVICE_STORE_URL": redis_url}
-    configured = load(configuration, environ, builtin_catalogue())
+    configured = load(configuration, environ)
     parts = Parts(Shared(configured, environ=environ))
     await parts.keys.source.start()
     try:

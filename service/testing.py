@@ -27,7 +27,7 @@ from argon2 import PasswordHasher
 from service.app import Service, create_app
 from service.keys.jose import unverified_claims
 from service.server.server import Runner
-from service.start_rules import load_to_serve
+from service.start.load import load_to_serve
 
 CLIENT = "client"
 """The client that uses the grant."""

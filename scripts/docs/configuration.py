@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import plain_json_schema
+from service.start.load import builtin_catalogue
 
 Schema = Mapping[str, Any]
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 
 from scripts.docs import configuration, conformance, decisions, profiles, reach, rfc_map
-from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import json_schema
+from service.start.load import builtin_catalogue
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.render,

@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from service.config.rules.mcp import MCP
-from service.config.rules.profile_rule import Rule
-from service.config.rules.profiles import RULES
+from service.clients.rules.mcp import MCP
+from service.clients.rules.profile_rules import Rule
+from service.clients.rules.profiles import RULES
 from service.model.profiles import FAPI_CIBA, MESSAGE_SIGNING, OAUTH21, SECURITY
 
 REPOSITORY = Path(__file__).parents[2]
 
-_CHECKED_BY = "service/config/rules/profile_rules.py"
+_CHECKED_BY = "service/clients/rules/profile_rules.py"
 _TITLES: Mapping[str, str] = {
     OAUTH21: "OAuth 2.1 (draft-ietf-oauth-v2-1)",
     SECURITY: "FAPI 2.0 Security Profile",
@@ -48,7 +48,7 @@ A client of `fapi_ciba` may address its assertions to the issuer, to the token e
 (CIBA Core §7.1); one of FAPI 2.0 that uses CIBA, to the issuer alone.
 
 This page is made by `make docs` from
-[the table of rules](../service/config/rules/profiles.py) and from the marks of the tests (`@pytest.mark.profile`).
+[the table of rules](../service/clients/rules/profiles.py) and from the marks of the tests (`@pytest.mark.profile`).
 """
 
 

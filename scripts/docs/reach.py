@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from service.catalogue import builtin_catalogue
 from service.cli.ways.drawing import Edge, as_svg
 from service.cli.ways.finding import find_ways
 from service.cli.ways.places import Places
 from service.cli.ways.workloads import find_workloads
-from service.config.load import load_with_source
+from service.start.load import load_with_source
 
 REPOSITORY = Path(__file__).parents[2]
 FILE = REPOSITORY / "examples/delegation/config.yaml"
@@ -18,7 +17,7 @@ FILE = REPOSITORY / "examples/delegation/config.yaml"
 def render() -> str:
     """Return the picture; places are relative to the repository."""
     environ = {"ISSUER": "http://localhost:8080"}
-    configuration, source = load_with_source(FILE, environ, builtin_catalogue())
+    configuration, source = load_with_source(FILE, environ)
     registry, places = configuration.registry, Places(source)
     edges = [Edge(way, places.way(way)) for way in find_ways(registry)]
     return as_svg(edges, find_workloads(registry)).replace(f"{REPOSITORY}/", "") + "\n"

@@ -14,7 +14,6 @@ from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import JWT_SUFFIX, RESPONSE_MODES, choose_response_mode
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.config.rules.uris import is_loopback, is_on_loopback
 from service.model.client import Client
 from service.protocol.authorization_request import (
     NO_RESPONSE,
@@ -27,6 +26,7 @@ from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError, R
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import Delivery, origin_of, private_use_scheme
 from service.protocol.scope import OPENID
+from service.protocol.uris import is_loopback, is_on_loopback
 
 _FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
 """The mode by which an error is sent where the one that was asked for cannot carry tokens."""

@@ -12,7 +12,6 @@ from service.authorize.parameters import CIBA
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import UsedOnce
 from service.ciba.hints import HintedUser, Hints, UserCodes, require_one
-from service.config.rules.registered_client import INVISIBLE
 from service.config.schema.server import Ciba
 from service.model.client import Client
 from service.model.polling import CIBA as GRANT_TYPE
@@ -25,6 +24,7 @@ from service.protocol.errors import (
     UnauthorizedClient,
     UnknownUserId,
 )
+from service.protocol.invisible import INVISIBLE
 from service.protocol.params import Params
 from service.tokens.permitted import may_use
 

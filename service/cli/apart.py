@@ -20,8 +20,10 @@ from service.config.problem import ConfigError, Problem
 from service.observe.logs import configure_logs
 
 NEEDED_BY_BOTH = (
-    "service.catalogue",
-    "service.config.rules.registered_client",
+    "service.authorize.response_modes",
+    "service.clients.authentication",
+    "service.grants",
+    "service.clients.registration.rules",
     "service.identity.hashing",
     "email.message",  # by aiohttp and pydantic
     "shutil",  # likewise
@@ -125,7 +127,7 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.environ.update(WITHOUT_PLUGINS)
         with without_unwanted():
-            from service.start_rules import load_to_serve  # noqa: PLC0415 - what this process is for
+            from service.start.load import load_to_serve  # noqa: PLC0415 - what this process is for
 
         sys.stdout = sys.stderr  # an operator's class may print something
         try:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import asdict
 
-from service.catalogue import builtin_catalogue
 from service.cli.importing import without_unwanted
 from service.cli.settings import (
     FILE,
@@ -20,13 +19,13 @@ from service.cli.settings import (
     store_option,
 )
 from service.cli.table import format_option, print_json
-from service.config.load import inspect, load
+from service.clients.rules.profiles import PROFILES, stricter_rules
 from service.config.problem import ConfigError, Problem
-from service.config.rules.profiles import PROFILES, stricter_rules
-from service.start_rules import START_RULES
+from service.start.checks import START_RULES
+from service.start.load import inspect, load
 
 if TYPE_CHECKING:
-    from service.config.rules.table import FileRule
+    from service.config.judge import FileRule
 
 
 @click.command("check")
@@ -67,7 +66,7 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
 
 def _find(file: Path, environ: Mapping[str, str], rules: Iterable[FileRule]) -> tuple[Problem, ...]:
     with redirect_prints_of_plugins():
-        return inspect(file, environ, builtin_catalogue(), rules)
+        return inspect(file, environ, rules)
 
 
 def _find_with_store(
@@ -78,7 +77,7 @@ def _find_with_store(
 
     try:
         with redirect_prints_of_plugins():
-            settings = load(file, environ, builtin_catalogue(), rules)
+            settings = load(file, environ, rules)
     except ConfigError as error:
         return error.problems
     return (*settings.warnings, *find_problems(settings))

@@ -17,6 +17,7 @@ from service.config.configuration import Configuration
 from service.config.judge import judge
 from service.config.problem import Finding
 from service.config.reading.values import Value
+from service.start.rules import file_rules
 
 _BEHIND_NGINX = "/oauth2/callback"
 """The path of oauth2-proxy that gets the answer of a sign-in."""
@@ -170,7 +171,7 @@ def _findings(draft: Draft, settings: Configuration) -> list[Finding]:
     entries[draft.section].append(cast("Value", draft.entry()))
     signing: Value = {"algorithms": [*settings.signing.algorithms]}
     values: dict[str, Value] = {"issuer": settings.issuer, "signing": signing, **entries}
-    _, findings = judge(values, settings.catalogue, replaced={}, directory=Path())
+    _, findings = judge(values, file_rules(settings.catalogue), replaced={}, directory=Path())
     return [finding for finding in findings if finding.location[:2] == at]
 
 

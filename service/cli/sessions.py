@@ -16,7 +16,7 @@ from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
 from service.clients.directory import Clients
 from service.config.configuration import Configuration
-from service.config.schema.findings import nearest
+from service.config.problem import nearest
 from service.model.authorization import Authorization
 from service.model.client import selector_of
 from service.model.session import Session

@@ -71,12 +71,11 @@ def load_with_source(
     file: Path, flags: Mapping[str, str] | None = None
 ) -> tuple[Configuration, Source]:
     """Return the configuration, and what knows the place of each value."""
-    from service.catalogue import builtin_catalogue  # noqa: PLC0415 - not where another process reads
-    from service.config import load  # noqa: PLC0415 - likewise
+    from service.start import load  # noqa: PLC0415 - not where another process reads
 
     given = flags or {}
     with shown_as_refused(given), redirect_prints_of_plugins():
-        return load.load_with_source(file, {**os.environ, **given}, builtin_catalogue())
+        return load.load_with_source(file, {**os.environ, **given})
 
 
 def redirect_prints_of_plugins() -> AbstractContextManager[object]:

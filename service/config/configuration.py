@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from service.config.problem import Finding, Location, Problem
 from service.config.reading.files import FilesRead
-from service.config.rules.uris import is_loopback
 from service.config.schema.file import Settings
 from service.model import types
 from service.model.catalogue import Catalogue
 from service.model.registry import Registry
+from service.protocol.uris import is_loopback
 
 
 @types.section

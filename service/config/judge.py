@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
-from service.config.rules.table import FileRule, file_rules
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings
-from service.model.catalogue import Catalogue
+from service.model.client_entry import ClientEntry
+
+FileRule = Callable[[ConfigurationFile], Iterable[Finding]]
+ClientRule = Callable[[ClientEntry], Iterable[Finding]]
 
 _FILE = TypeAdapter(ConfigurationFile)
 _ROUNDS = 4
@@ -24,14 +26,12 @@ _SETS_OF_WORDS = ("allowed_grant_types", "allowed_response_types", "allowed_scop
 
 def judge(
     values: Value,
-    catalogue: Catalogue,
+    rules: Iterable[FileRule],
     *,
     replaced: Mapping[Location, Value],
     directory: Path,
-    rules: Iterable[FileRule] = (),
 ) -> tuple[ConfigurationFile | None, list[Finding]]:
-    """Return the file if it is well-formed, and the findings of schema and rules; `rules` are further ones."""
-    rules = (*file_rules(catalogue), *rules)
+    """Return the file if it is well-formed, and the findings of schema and rules."""
     repeated = [*_find_repeated_words(values)]
     try:
         file = _validate(values, replaced, directory)

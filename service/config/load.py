@@ -1,4 +1,4 @@
-"""Loads config.yaml: a checked configuration, or every problem at once."""
+"""Loads config.yaml: a configuration that is checked by the given rules, or every problem at once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any
 
 from service.config.configuration import Configuration, collector_paused
 from service.config.detail_schemas import read_types
-from service.config.judge import judge
+from service.config.judge import FileRule, judge
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
 from service.config.reading.values import Value
 from service.config.registry import build_registry
-from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile, Settings
 from service.config.schema.users import SOURCES
 from service.model.catalogue import Catalogue
@@ -27,21 +26,14 @@ _NO_CONTENT = {*_SETTINGS, "include"}
 """The keys that say nothing of the registry, apart from `users.list`."""
 
 
-def load(
-    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
-) -> Configuration:
-    """Load a file and those that it includes; raise ConfigError with every problem. `rules` are further ones."""
-    return load_with_source(path, environ, catalogue, rules)[0]
-
-
 @collector_paused()
-def load_with_source(
-    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
+def load(
+    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule]
 ) -> tuple[Configuration, Source]:
-    """Load a file, and return what knows the place of each value, too."""
+    """Load a file and those that it includes, and what knows the place of each value; raise ConfigError with every problem."""
     files, at_start_only = FilesRead(), FilesRead()
     note = _rule_that_notes_files(files, at_start_only)
-    source, file, problems = _read(path, environ, catalogue, files, (note, *rules))
+    source, file, problems = _read(path, environ, files, (note, *rules))
     if file is None or any(problem.severity == "error" for problem in problems):
         files.include(at_start_only)  # one of them may be the reason, and may be mended
         raise ConfigError(problems, files)
@@ -68,11 +60,11 @@ def load_with_source(
 
 @collector_paused()
 def inspect(
-    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
+    path: Path, environ: Mapping[str, str], rules: Iterable[FileRule]
 ) -> tuple[Problem, ...]:
-    """Return every problem of a configuration file, by further rules too."""
+    """Return every problem of a configuration file."""
     try:
-        return _read(path, environ, catalogue, FilesRead(), rules)[2]
+        return _read(path, environ, FilesRead(), rules)[2]
     except ConfigError as error:
         return error.problems
 
@@ -80,15 +72,12 @@ def inspect(
 def _read(
     path: Path,
     environ: Mapping[str, str],
-    catalogue: Catalogue,
     files: FilesRead,
     rules: Iterable[FileRule],
 ) -> tuple[Source, ConfigurationFile | None, tuple[Problem, ...]]:
     source = Source(path, environ, files)
     directory = path.absolute().parent
-    file, findings = judge(
-        source.values, catalogue, replaced=source.replaced, directory=directory, rules=rules
-    )
+    file, findings = judge(source.values, rules, replaced=source.replaced, directory=directory)
     return source, file, source.problems(findings)
 
 

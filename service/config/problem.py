@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from textwrap import indent
 from typing import Literal
 
@@ -36,6 +36,25 @@ class Finding(msgspec.Struct, frozen=True):
 def warning(location: Location, message: str, hint: str | None = None) -> Finding:
     """Return a finding that does not prevent a start."""
     return Finding(location, message, hint, "warning")
+
+
+def report_unknown(location: Location, name: str, known: Collection[str], what: str) -> Finding:
+    """Return the finding of a name of something that there is not, with the nearest name of what there is."""
+    hint = nearest(name, known) or f"known: {', '.join(sorted(known)) or 'none'}"
+    return Finding(location, f"there is no {what} {name}", hint)
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """Return a hint at the known word that is most like this one."""
+    close = find_closest(str(word), known)
+    return None if close is None else f"did you mean {close}?"
+
+
+def find_closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like this one, if it is like any."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
+
+    return next(iter(get_close_matches(word, list(known), n=1)), None)
 
 
 def encrypted_key(location: Location) -> Finding:

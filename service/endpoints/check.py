@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import msgspec
 import structlog
 
-from service.client_auth.authentication import ClientAuthentication
+from service.clients.authentication.authentication import ClientAuthentication
 from service.clock import clock
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.http.endpoint import (

@@ -19,7 +19,6 @@ from aiohttp import encode_basic_auth, web
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.clock import clock
-from service.config.rules.uris import is_loopback
 from service.http.endpoint import Answer, WholeRequest, see_other
 from service.http.gate import GATE, REQUEST_ID
 from service.http.parameters import FORM
@@ -35,6 +34,7 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.paths import INTROSPECTION, REVOCATION, TOKEN
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.uris import is_loopback
 
 PATH = "/"
 TEMPLATE = "demonstration.html"

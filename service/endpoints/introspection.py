@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from service.client_auth.authentication import ClientAuthentication
+from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
 from service.http.credentials import CredentialReader

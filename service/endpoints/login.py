@@ -28,8 +28,8 @@ from service.pages.own_pages import SECURITY, return_path
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
+from service.protocol.invisible import trim_name
 from service.protocol.params import Params
-from service.protocol.typed_names import trim_name
 
 
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):

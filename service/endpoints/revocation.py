@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from service.client_auth.authentication import ClientAuthentication
+from service.clients.authentication.authentication import ClientAuthentication
 from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, empty_answer
 from service.http.parameters import form_params

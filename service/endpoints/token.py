@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from service.client_auth.authentication import ClientAuthentication
+from service.clients.authentication.authentication import ClientAuthentication
 from service.grants import Grants
 from service.grants.token_exchange import id_jag as issued_id_jag
 from service.http.credentials import CredentialReader

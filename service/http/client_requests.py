@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from service.client_auth.authentication import ClientAuthentication
+from service.clients.authentication.authentication import ClientAuthentication
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Message
 from service.http.key_proofs import KeyProofs

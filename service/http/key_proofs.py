@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from service.clients.proofs import DpopProofs, ProofRequest
 from service.clock import clock
 from service.http.credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
@@ -20,7 +21,6 @@ from service.keys.certificates import has_allowed_key, is_valid_at
 from service.model.authorization import Confirmation, token_type
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
-from service.proofs.dpop import DpopProofs, ProofRequest
 from service.protocol.errors import (
     InvalidDpopProof,
     InvalidRequest,

@@ -38,7 +38,7 @@ from service.model.user import (
     UsersUnavailable,
     fold_username,
 )
-from service.protocol.typed_names import trim_name
+from service.protocol.invisible import trim_name
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import networks_of, site_of

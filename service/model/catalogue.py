@@ -1,4 +1,4 @@
-"""The catalogue of what this server supports, derived from the lists of implementations by `service/catalogue.py`."""
+"""The catalogue of what this server supports, derived from the lists of implementations by `service/start/load.py`."""
 
 from __future__ import annotations
 

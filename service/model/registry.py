@@ -95,6 +95,11 @@ class ApiResource(ApiResourceEntry):
         return self.name in audience or self.url in audience
 
 
+def api_scope_names(apis: Iterable[ApiResourceEntry]) -> set[str]:
+    """Return every scope value that one of the APIs understands."""
+    return {name for api in apis for name in ((api.name,) if api.scopes is None else api.scopes)}
+
+
 @types.section
 class Scope(types.Section):
     """A scope value, and what the consent page says of it."""

@@ -11,7 +11,7 @@ from service.model import types
 from service.model.login_failure import LoginFailure
 from service.model.tenant import CLAIM as TENANT
 from service.protocol.errors import TemporarilyUnavailable
-from service.protocol.typed_names import trim_name
+from service.protocol.invisible import trim_name
 
 LOCAL = "local"
 """The `idp` of users who sign in here and not at another provider."""

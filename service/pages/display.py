@@ -11,11 +11,11 @@ from typing import cast
 
 import msgspec
 
-from service.config.rules.registered_client import INVISIBLE
 from service.model.local_text import LocalText
 from service.model.registry import ApiResource, Registry, Scope
 from service.protocol.authorization_details import Detail
 from service.protocol.detail_summary import fill_placeholders, list_members
+from service.protocol.invisible import INVISIBLE
 from service.protocol.scope import OFFLINE_ACCESS
 
 # The first that is found counts: most browsers also claim to be those further down.

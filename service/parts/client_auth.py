@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from service.client_auth import MethodParts
-from service.client_auth.authentication import ClientAuthentication
-from service.client_auth.client_assertion import ClientAssertions
-from service.client_auth.workload import WorkloadAssertions
+from service.clients.authentication import MethodParts
+from service.clients.authentication.authentication import ClientAuthentication
+from service.clients.authentication.client_assertion import ClientAssertions
 from service.clients.directory import Clients
-from service.clients.workload_keys import WorkloadKeys
-from service.config.rules.mutual_tls import methods_without_evidence
+from service.clients.rules.mutual_tls import methods_without_evidence
+from service.clients.workloads.assertions import WorkloadAssertions
+from service.clients.workloads.keys import WorkloadKeys
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 

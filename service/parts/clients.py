@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.origins import RegisteredOrigins
+from service.clients.registration.rules import Offered
+from service.clients.rules.mutual_tls import certificates_reach_the_service
 from service.config.configuration import Configuration
-from service.config.rules.mutual_tls import certificates_reach_the_service
-from service.config.rules.registered_client import Offered
 from service.model.catalogue import Catalogue, Registrable
 from service.model.polling import CIBA
 from service.parts.keys import KeyParts
@@ -20,7 +20,7 @@ from service.parts.shared import Shared
 from service.store.room import RegistrationRoom
 
 if TYPE_CHECKING:
-    from service.client_auth.authentication import ClientAuthentication
+    from service.clients.authentication.authentication import ClientAuthentication
     from service.clients.documents import ClientDocuments
     from service.clients.registration.metadata import RegistrationPolicy
     from service.clients.registration.registration import ClientRegistration
@@ -87,8 +87,11 @@ def _find_catalogue(configuration: Configuration) -> Catalogue:
 def build_policy(allowed_scopes: frozenset[str], offered: Offered) -> RegistrationPolicy:
     """Build what judges the metadata of clients, by which the schema of config.yaml and its rules are imported."""
     from service.clients.registration.metadata import RegistrationPolicy  # noqa: PLC0415 - 15 MiB, where clients describe themselves
+    from service.start.rules import client_rules  # noqa: PLC0415 - likewise
 
-    return RegistrationPolicy(allowed_scopes=allowed_scopes, offered=offered)
+    return RegistrationPolicy(
+        allowed_scopes=allowed_scopes, offered=offered, rules=client_rules(offered.catalogue)
+    )
 
 
 def build_registered(shared: Shared, offered: Offered) -> RegisteredClients:

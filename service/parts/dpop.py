@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from service.clients.proofs import DpopProofs, Nonces
 from service.keys.keyring import KeyRing
 from service.parts.shared import Shared
-from service.proofs.dpop import DpopProofs
-from service.proofs.nonces import Nonces
 
 
 def build_dpop(shared: Shared, ring: KeyRing) -> DpopProofs:

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from service.config.rules.uris import is_loopback
 from service.config.schema.server import Server, Session
 from service.http.cors import Cors
 from service.http.credentials import CredentialReader
@@ -26,6 +25,7 @@ from service.pages.pages import Pages
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import Visits
 from service.parts.whole import Parts
+from service.protocol.uris import is_loopback
 from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from service.authorize.arriving import ArrivingRequests
     from service.authorize.flow import AuthorizeFlow
     from service.authorize.parking import Parking
+    from service.clients.proofs import DpopProofs
     from service.logout.request import UserLogout
     from service.model.session import LogoutDelivery
     from service.outbox.delivering import Deliveries
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from service.parts.sign_in import SignInParts
     from service.parts.tokens import TokenParts
     from service.parts.users import UserRecords
-    from service.proofs.dpop import DpopProofs
 
 
 class Parts:

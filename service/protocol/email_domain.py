@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from service.protocol.typed_names import trim_name
+from service.protocol.invisible import trim_name
 
 _DOMAIN = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+")
 

@@ -13,9 +13,8 @@ import yaml
 from aiohttp import ClientSession, DummyCookieJar, web
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.server.server import Runner
+from service.start.load import load
 from tests.certification.suite_site import SuiteSite
 from tests.driving.registry import password_of
 from tests.driving.service import Answer, RunningService
@@ -73,7 +72,7 @@ async def providing(store_url: str, folder: Path, suite: SuiteSite) -> AsyncIter
         CONFIGURATION.parent / "tests/certification/fapi2/authority.crt"
     )
     events: list[object] = []
-    made = create_app(load(file, environ, builtin_catalogue()), events.append, environ={})
+    made = create_app(load(file, environ), events.append, environ={})
     runner = Runner(made.app, shutdown_timeout=1)
     await runner.setup()
     listening = socket.create_server(("127.0.0.1", 0))

@@ -8,8 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from scripts.docs.conformance import suite_configuration
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
+from service.start.load import inspect
 from tests.certification.fapi2 import ciba
 from tests.certification.fapi2.client import FapiClient
 from tests.certification.fapi2.plan import FapiPlan
@@ -31,7 +30,7 @@ WITH_SECRETS, WITH_KEYS = (
 
 
 def test_nothing_is_to_be_said_of_the_file() -> None:
-    assert inspect(CONFIGURATION, {}, builtin_catalogue()) == ()
+    assert inspect(CONFIGURATION, {}) == ()
 
 
 def test_the_user_has_the_password_that_the_file_says() -> None:

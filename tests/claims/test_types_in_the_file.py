@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
+from service.start.load import inspect
 from tests.claims.conftest import ALICE, IN_OTHER_LANGUAGES
 
 pytestmark = pytest.mark.rfc("openid-core#5.1")
@@ -20,7 +19,7 @@ def warned_of(tmp_path: Path, claims: dict[str, object]) -> dict[str, str]:
     file = tmp_path / "config.yaml"
     content = {"issuer": "https://auth.example.com", "users": {"list": [user]}}
     file.write_text(json.dumps(content), encoding="utf-8")
-    problems = inspect(file, {}, builtin_catalogue())
+    problems = inspect(file, {})
     assert all(problem.severity == "warning" for problem in problems)
     return {problem.path.rpartition(".")[2]: problem.message for problem in problems}
 

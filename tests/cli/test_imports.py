@@ -48,7 +48,7 @@ RARE = {"asyncio", "cryptography.x509", "ssl", "structlog"}
 OF_SIGN_IN = {
     "pyotp",
     "service.ciba.requests",
-    "service.client_auth.authentication",
+    "service.clients.authentication.authentication",
     "service.identity.passkeys",
     "service.identity.providers.sign_in",
     "service.identity.sign_in",

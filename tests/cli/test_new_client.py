@@ -16,10 +16,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from service.catalogue import builtin_catalogue
 from service.cli.draft import FRAMEWORKS, has_snippet
 from service.cli.program import program
-from service.config.load import inspect
+from service.start.load import inspect
 from tests.cli.conftest import Command
 from tests.driving.service import RunningService
 
@@ -57,7 +56,7 @@ def test_printed_entry_and_requests_work_as_they_are(
     main = Path("config.yaml").read_text(encoding="utf-8")
     (tmp_path / "config.yaml").write_text(f"include: [new.yaml]\n{main}", encoding="utf-8")
     (tmp_path / "new.yaml").write_text(made.stdout, encoding="utf-8")
-    assert inspect(tmp_path / "config.yaml", {}, builtin_catalogue()) == ()
+    assert inspect(tmp_path / "config.yaml", {}) == ()
     assert "{{" not in made.stderr.replace("{{{", "")
     assert "curl -s " in made.stderr
 

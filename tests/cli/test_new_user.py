@@ -8,11 +8,10 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from service.catalogue import builtin_catalogue
 from service.cli.program import program
-from service.config.load import inspect
 from service.identity.hashing import matches
 from service.model.password_hash import parse_hash
+from service.start.load import inspect
 
 CAROL = ["carol", "--name", "Carol ${Doe}", "--email", "carol@example.com", "--group", "staff"]
 
@@ -26,7 +25,7 @@ def test_the_printed_entry_works_as_it_is(tmp_path: Path) -> None:
     main = Path("config.yaml").read_text(encoding="utf-8")
     (tmp_path / "config.yaml").write_text(f"include: [new.yaml]\n{main}", encoding="utf-8")
     (tmp_path / "new.yaml").write_text(made.stdout, encoding="utf-8")
-    assert inspect(tmp_path / "config.yaml", {}, builtin_catalogue()) == ()
+    assert inspect(tmp_path / "config.yaml", {}) == ()
     assert "s3cret" not in made.output
 
 

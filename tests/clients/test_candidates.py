@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from multidict import CIMultiDict
 
-from service.client_auth import CLIENT_AUTH_METHODS, Method
+from service.clients.authentication import CLIENT_AUTH_METHODS, Method
 from service.model import client as client_model
 from service.model.catalogue import Credential
 from service.model.client import Client

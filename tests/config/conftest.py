@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
-from service.config.load import inspect, load
 from service.config.problem import Problem
+from service.start.load import inspect, load
 
 ISSUER = "issuer: https://auth.example.com\n"
 
@@ -35,7 +34,7 @@ def read(file: Path) -> Callable[..., Configuration]:
 
     def read(text: str = "", **environ: str) -> Configuration:
         file.write_text(ISSUER + text, encoding="utf-8")
-        return load(file, environ, builtin_catalogue())
+        return load(file, environ)
 
     return read
 
@@ -46,9 +45,6 @@ def problems(file: Path) -> Callable[..., dict[str, Problem]]:
 
     def problems(text: str = "", **environ: str) -> dict[str, Problem]:
         file.write_text(ISSUER + text, encoding="utf-8")
-        return {
-            problem.path: problem
-            for problem in reversed(inspect(file, environ, builtin_catalogue()))
-        }
+        return {problem.path: problem for problem in reversed(inspect(file, environ))}
 
     return problems

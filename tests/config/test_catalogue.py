@@ -9,15 +9,14 @@ from unittest.mock import patch
 import pytest
 import yaml
 
-from service import catalogue
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
-from service.catalogue import builtin_catalogue
-from service.client_auth import CLIENT_AUTH_METHODS
-from service.config.load import inspect
+from service.clients.authentication import CLIENT_AUTH_METHODS
 from service.config.problem import Problem
 from service.config.schema.json_schema import plain_json_schema
 from service.grants import BUILTIN_GRANTS
 from service.model.polling import CIBA
+from service.start import load as catalogue
+from service.start.load import builtin_catalogue, inspect
 
 Found = Callable[..., dict[str, Problem]]
 
@@ -39,7 +38,7 @@ def found(file: Path) -> Found:
     def found(**keys: object) -> dict[str, Problem]:
         content = {"issuer": "https://auth.example.com", "clients": [USES | keys]}
         file.write_text(yaml.dump(content))
-        return {each.path: each for each in inspect(file, {}, builtin_catalogue())}
+        return {each.path: each for each in inspect(file, {})}
 
     return found
 

@@ -11,11 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect, load
 from service.config.problem import ConfigError
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
+from service.start.load import inspect, load
 
 DEMONSTRATION = Path("config.yaml").read_bytes()
 WORDS = st.sampled_from(
@@ -65,8 +64,8 @@ some = settings(max_examples=30)
 def only_config_error(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with suppress(ConfigError):
-        load(file, {"X": "\x00"}, builtin_catalogue())
-    inspect(file, {}, builtin_catalogue())
+        load(file, {"X": "\x00"})
+    inspect(file, {})
 
 
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))

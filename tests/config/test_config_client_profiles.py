@@ -10,9 +10,9 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from service.clients.rules.profiles import RULES
 from service.config.configuration import Configuration
 from service.config.problem import Problem
-from service.config.rules.profiles import RULES
 from service.model.polling import CIBA
 from service.model.profiles import with_profile_defaults
 from tests.driving.authority import self_signed

@@ -15,9 +15,9 @@ import pytest
 from argon2 import PasswordHasher
 from click.testing import CliRunner
 
-from service.catalogue import builtin_catalogue
 from service.cli.program import COMMANDS, program
 from service.config.schema.json_schema import json_schema
+from service.start.load import builtin_catalogue
 
 GOOD = "issuer: https://auth.example.com\n"
 BAD = GOOD + "server:\n  prot: 1\n"

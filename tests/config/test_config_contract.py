@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
 from service.config.judge import judge
 from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
 from service.model.registry import ApiResourceEntry
+from service.start.load import builtin_catalogue
+from service.start.rules import file_rules
 
 CONTRACT = Path(__file__).parent / "contract.yaml"
 EXAMPLES = {
@@ -26,7 +27,10 @@ EXAMPLES = {
 def contract() -> ConfigurationFile:
     source = Source(CONTRACT, {}, FilesRead())
     file, _ = judge(
-        source.values, builtin_catalogue(), replaced=source.replaced, directory=CONTRACT.parent
+        source.values,
+        file_rules(builtin_catalogue()),
+        replaced=source.replaced,
+        directory=CONTRACT.parent,
     )
     assert file is not None
     return file

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
 from service.config.schema.familiar_keys import FAMILIAR
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import _keys_at
 from service.model.grant_types import find_meant_grant_type
+from service.start.load import builtin_catalogue
 
 CORS = "browsers are let in by clients[].allowed_cors_origins, client by client"
 CLAIM = "it is a claim: write it below `claims:` of the user"

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.config.problem import ConfigError
+from service.start.load import load
 
 API = "api_resources: [{name: api}]\n"
 INCLUDE = "include: [clients.d]\n"
@@ -205,7 +204,7 @@ def test_a_pattern_begins_at_a_folder_whatever_its_name(tmp_path: Path) -> None:
     (folder / "more.yaml").write_text(clients("a"))
     main = folder / "config.yaml"
     main.write_text(f"issuer: https://auth.example.com\ninclude: ['m*.yaml']\n{API}")
-    assert list(load(main, {}, builtin_catalogue()).registry.clients) == ["a"]
+    assert list(load(main, {}).registry.clients) == ["a"]
 
 
 def test_all_files_that_are_no_yaml_are_told_at_once(
@@ -246,5 +245,5 @@ def test_every_file_and_folder_that_was_read_is_remembered(
 def test_what_a_refused_file_was_read_from_is_remembered_too(file: Path) -> None:
     file.write_text("issuer: https://auth.example.com\ninclude: [later.yaml]")
     with pytest.raises(ConfigError) as error:
-        load(file, {}, builtin_catalogue())
+        load(file, {})
     assert file.parent / "later.yaml" in error.value.files.now()

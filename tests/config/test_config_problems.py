@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect, load
 from service.config.problem import ConfigError
+from service.start.load import inspect, load
 
 
 def test_every_problem_is_found_at_once(problems: Callable[..., Any]) -> None:
@@ -61,7 +60,7 @@ def test_a_missing_key_is_shown_at_its_parent(problems: Callable[..., Any]) -> N
 
 def test_the_issuer_is_required(file: Path) -> None:
     file.write_text("")
-    assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == ["issuer"]
+    assert [problem.path for problem in inspect(file, {})] == ["issuer"]
 
 
 def test_a_key_that_stands_twice_is_a_problem(problems: Callable[..., Any]) -> None:
@@ -112,26 +111,26 @@ def test_a_secret_is_never_repeated(problems: Callable[..., Any]) -> None:
 def test_what_is_no_yaml_is_a_problem(file: Path, text: str, message: str) -> None:
     file.write_text(text)
     with pytest.raises(ConfigError) as raised:
-        load(file, {}, builtin_catalogue())
+        load(file, {})
     assert message in str(raised.value)
 
 
 def test_a_reference_in_brackets_without_quotes_is_explained(file: Path) -> None:
     file.write_text("clients: [{client_id: ${NAME}}]")
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert problem.hint == "inside of [ ] and { }, ${…} needs quotes"
 
 
 def test_aliases_cannot_multiply_without_end(file: Path) -> None:
     levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     file.write_text("a0: &a0 x\n" + "\n".join(levels))
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert problem.message == "the aliases stand for more than 100000 values"
 
 
 def test_a_tag_makes_no_object(file: Path) -> None:
     file.write_text("issuer: !!python/object/apply:os.getcwd []\n")
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert problem.message == "the tag !!python/object/apply:os.getcwd is unknown"
 
 
@@ -162,13 +161,13 @@ def test_the_tags_of_yaml_are_understood(read: Callable[..., Any]) -> None:
 
 
 def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    (problem,) = inspect(tmp_path / "none.yaml", {}, builtin_catalogue())
+    (problem,) = inspect(tmp_path / "none.yaml", {})
     assert problem.message == "No such file or directory"
 
 
 def test_a_file_that_is_no_text_is_a_problem(file: Path) -> None:
     file.write_bytes(b"\xff\xfe")
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert problem.message == "the file is not UTF-8 text"
 
 
@@ -184,7 +183,7 @@ def test_a_file_that_is_no_text_is_a_problem(file: Path) -> None:
 )
 def test_a_character_that_cannot_be_is_shown(file: Path, content: bytes, place: Any) -> None:
     file.write_bytes(content)
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert (problem.line, problem.column) == place
 
 
@@ -195,7 +194,7 @@ def test_a_character_that_cannot_be_is_shown(file: Path, content: bytes, place: 
 )
 def test_a_quote_that_is_not_closed_is_shown_where_it_opens(file: Path, rest: Any) -> None:
     file.write_text(f'issuer: https://a\nui:\n  title: "x{rest}\n')
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert (problem.line, problem.column) == (3, 10)
     assert problem.message.startswith("this quote ")
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
-from service.config.rules.profiles import PROFILES, stricter_rules
+from service.clients.rules.profiles import PROFILES, stricter_rules
+from service.start.load import inspect
 
 SOUND: dict[str, Any] = {
     "issuer": "https://auth.example.com",
@@ -37,7 +36,7 @@ def errors(file: Path) -> Any:
     def errors(profile: str, **keys: Any) -> Any:
         content = SOUND | {"clients": [SOUND["clients"][0] | keys]}
         file.write_text(yaml.dump(content))
-        found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules(profile))
+        found = inspect(file, {}, stricter_rules(profile))
         return {
             problem.path.removeprefix("clients[web].")
             for problem in found
@@ -98,21 +97,21 @@ def test_what_fapi2_forbids(errors: Any, profile: str, keys: Any, path: Any) -> 
 def test_fapi2_judges_the_default_algorithm_of_a_file_without_one(file: Path) -> None:
     file.write_text("issuer: https://auth.example.com\n")
     rules = stricter_rules("fapi2")
-    found = inspect(file, {}, builtin_catalogue(), rules=rules)
+    found = inspect(file, {}, rules)
     assert "signing.algorithms[0]" in {each.path for each in found}
 
 
 @pytest.mark.profile("https_issuer")
 def test_fapi2_needs_https_even_on_loopback(file: Path) -> None:
     file.write_text("issuer: http://localhost:8080\nsigning: {algorithms: [ES256]}\n")
-    found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("fapi2"))
+    found = inspect(file, {}, stricter_rules("fapi2"))
     assert {each.path for each in found if each.severity == "error"} == {"issuer"}
 
 
 @pytest.mark.profile("apis_by_url")
 def test_mcp_needs_an_api_that_is_named_by_its_url(file: Path) -> None:
     file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": "api"}]}))
-    found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+    found = inspect(file, {}, stricter_rules("mcp"))
     assert "api_resources" in {each.path for each in found if each.severity == "error"}
 
 
@@ -120,7 +119,7 @@ def test_mcp_needs_an_api_that_is_named_by_its_url(file: Path) -> None:
 def test_mcp_needs_metadata_of_an_api_whose_name_is_its_url(file: Path) -> None:
     name = "https://mcp.example.com/mcp"
     file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": name}]}))
-    found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+    found = inspect(file, {}, stricter_rules("mcp"))
     assert f"api_resources[{name}].url" in {one.path for one in found if one.severity == "error"}
 
 
@@ -131,7 +130,7 @@ def test_mcp_needs_offline_access(errors: Any, file: Path) -> None:
     for section in ("client_id_metadata", "registration"):
         allowed = {"enabled": True, "allowed_scopes": ["openid", "offline_access"]}
         file.write_text(yaml.dump(content | {section: allowed}))
-        found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+        found = inspect(file, {}, stricter_rules("mcp"))
         assert [one for one in found if one.severity == "error"] == []
 
 
@@ -139,7 +138,7 @@ def test_mcp_needs_offline_access(errors: Any, file: Path) -> None:
 def test_mcp_warns_where_no_client_can_come_by_itself(file: Path) -> None:
     def warned(**sections: Any) -> bool:
         file.write_text(yaml.dump(SOUND | sections))
-        found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+        found = inspect(file, {}, stricter_rules("mcp"))
         return "client_id_metadata.enabled" in {one.path for one in found}
 
     assert warned()
@@ -150,6 +149,6 @@ def test_mcp_warns_where_no_client_can_come_by_itself(file: Path) -> None:
 def test_a_client_that_has_the_profile_itself_is_judged_once(file: Path) -> None:
     client = SOUND["clients"][0] | {"profile": "fapi2_security", "authorization_code_lifetime": 61}
     file.write_text(yaml.dump(SOUND | {"clients": [client]}))
-    found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("fapi2"))
+    found = inspect(file, {}, stricter_rules("fapi2"))
     errors = [each.path for each in found if each.severity == "error"]
     assert errors == ["clients[web].authorization_code_lifetime"]

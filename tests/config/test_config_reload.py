@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
-from service.config.load import load
 from service.config.problem import CannotServe, Finding
 from service.config.reload import ReloadableRegistry
 from service.model.events import RegistryReloaded, RegistryReloadRefused
+from service.start.load import load
 
 API = "api_resources: [{name: api}]\n"
 
@@ -28,7 +27,7 @@ def events() -> Any:
 @pytest.fixture
 def again(file: Path) -> Callable[[], Configuration]:
     """Read the file as it is now."""
-    return lambda: load(file, {}, builtin_catalogue())
+    return lambda: load(file, {})
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
 from service.config.reading.source import KNOWN
+from service.start.load import inspect
 
 SECRET = "hunter2"
 
@@ -20,7 +19,7 @@ SECRET = "hunter2"
 def syntax_problem(file: Path) -> Any:
     def syntax_problem(text: str) -> Any:
         file.write_text(text)
-        (problem,) = inspect(file, {}, builtin_catalogue())
+        (problem,) = inspect(file, {})
         return problem
 
     return syntax_problem

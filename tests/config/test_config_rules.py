@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
+from service.start.load import inspect
 
 HASH = "LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE="
 API = {"api_resources": [{"name": "api", "secrets": [{"sha256": HASH}]}]}
@@ -590,7 +589,7 @@ def test_a_url_of_an_api_has_no_fragment(problems: Callable[..., Any]) -> None:
 
 def test_an_issuer_with_a_slash_at_its_end_is_a_warning(file: Path) -> None:
     file.write_text("issuer: https://auth.example.com/\n")
-    (problem,) = inspect(file, {}, builtin_catalogue())
+    (problem,) = inspect(file, {})
     assert (problem.severity, problem.hint) == ("warning", "write https://auth.example.com")
 
 
@@ -691,7 +690,7 @@ def test_what_browsers_apps_and_extensions_send_is_an_origin(
 )
 def test_the_issuer_is_a_secure_base(file: Path, issuer: str) -> None:
     file.write_text(f"issuer: '{issuer}'")
-    assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == ["issuer"]
+    assert [problem.path for problem in inspect(file, {})] == ["issuer"]
 
 
 @pytest.mark.parametrize(
@@ -710,15 +709,13 @@ def test_development_that_other_machines_reach_is_doubtful(
 ) -> None:
     settings = f"server: {{host: {host}}}\nstore: {{url: '{url}'}}"
     file.write_text(f"issuer: http://localhost:8080\n{settings}")
-    paths = {problem.path for problem in inspect(file, {}, builtin_catalogue())}
+    paths = {problem.path for problem in inspect(file, {})}
     assert ("server.host" in paths) is is_doubtful
 
 
 def test_a_cookie_for_other_sites_needs_https(file: Path) -> None:
     file.write_text("issuer: http://localhost:8080\nsession: {cookie_same_site: none}")
-    assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == [
-        "session.cookie_same_site"
-    ]
+    assert [problem.path for problem in inspect(file, {})] == ["session.cookie_same_site"]
 
 
 HANDLER = """

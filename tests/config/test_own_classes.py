@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
 from service.cli.serving import Serving
 from service.cli.settings import Refused
 from service.cli.shared_store import on_store
-from service.config.load import load
 from service.config.problem import Problem
 from service.model.events import RegistryReloadRefused
 from service.model.user import UserStore
 from service.parts.shared import Shared
 from service.parts.whole import Parts
+from service.start.load import load
 
 Problems = Callable[..., dict[str, Problem]]
 
@@ -181,9 +180,7 @@ def test_what_cannot_be_made_stops_the_start_with_its_place(
     text, said = unmakable
     file.write_text(SOUND + text)
     with pytest.raises(Refused) as refused:
-        Serving(
-            configuration=load(file, {}, builtin_catalogue()), environ={}, flags={}, watch=False
-        ).make()
+        Serving(configuration=load(file, {}), environ={}, flags={}, watch=False).make()
     assert refused.value.message.startswith(f"{file}{said}")
 
 
@@ -193,7 +190,7 @@ def test_what_cannot_be_made_refuses_the_reload_with_its_place(
     text, said = unmakable
     file.write_text(SOUND)
     events: list[object] = []
-    service = create_app(load(file, {}, builtin_catalogue()), events.append, environ={})
+    service = create_app(load(file, {}), events.append, environ={})
     file.write_text(SOUND + text)
     assert not service.parts.shared.registry.reload()
     (event,) = events
@@ -206,18 +203,14 @@ def test_a_handler_in_an_included_file_is_shown_there(file: Path) -> None:
     included.write_text(grant("shaped:Needy"))
     file.write_text(f"{SOUND}include: [grants.yaml]\n{grant('shaped:Other')}")
     with pytest.raises(Refused) as refused:
-        Serving(
-            configuration=load(file, {}, builtin_catalogue()), environ={}, flags={}, watch=False
-        ).make()
+        Serving(configuration=load(file, {}), environ={}, flags={}, watch=False).make()
     assert refused.value.message.startswith(f"{included}:2:12: error: extension_grants[")
 
 
 def test_a_user_store_that_cannot_be_made_stops_the_start_with_its_place(file: Path) -> None:
     file.write_text(f"{SOUND}users: {{source: 'shaped:LostUsers'}}")
     with pytest.raises(Refused) as refused:
-        Serving(
-            configuration=load(file, {}, builtin_catalogue()), environ={}, flags={}, watch=False
-        ).make()
+        Serving(configuration=load(file, {}), environ={}, flags={}, watch=False).make()
     said = "shaped:LostUsers cannot be made: OSError: no database (shaped.py:"
     assert refused.value.message.startswith(f"{file}:2:17: error: users.source: {said}")
 
@@ -231,4 +224,4 @@ def test_a_user_store_that_cannot_be_made_ends_a_command_with_its_place(file: Pa
         return Parts(shared).sign_in.users
 
     with pytest.raises(Refused, match=r":2:17: error: users\.source: shaped:LostUsers cannot be"):
-        on_store(load(file, {}, builtin_catalogue()), opened)
+        on_store(load(file, {}), opened)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
+from service.start.load import inspect
 
 pytestmark = pytest.mark.rfc("webauthn#5.1.3")
 
@@ -51,7 +50,7 @@ PUBLIC = {
 def refusals(file: Path, issuer: str, rp_id: str) -> list[str]:
     """What is wrong with the domain of the passkeys of this issuer."""
     file.write_text(yaml.dump({"issuer": issuer, "mfa": {"webauthn": {"rp_id": rp_id}}}))
-    found = inspect(file, {}, builtin_catalogue())
+    found = inspect(file, {})
     return [problem.message for problem in found if problem.path == "mfa.webauthn.rp_id"]
 
 

@@ -19,7 +19,7 @@ from service.cli.program import program
 from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
 from service.config.reload import ReloadableRegistry
-from service.start_rules import load_to_serve
+from service.start.load import load_to_serve
 
 EXAMPLE = Path(__file__).parents[2] / "config.yaml"
 DETAILS = """
@@ -195,7 +195,7 @@ def test_what_only_reading_or_the_embedded_store_needs_is_not_imported_to_serve(
     imported = {*json.loads(told)}
     assert "service.app" in imported
     assert "hiredis" in imported
-    assert not imported & {"pydantic", "pydantic_core", "yaml", "service.config.rules.table"}
+    assert not imported & {"pydantic", "pydantic_core", "yaml", "service.start.rules"}
     assert "fakeredis" not in imported
 
 
@@ -222,7 +222,7 @@ def packages_imported_after_the_fork(following: str) -> set[str]:
 
 
 def test_no_library_is_imported_by_both_processes() -> None:
-    reads = "from service.start_rules import load_to_serve; load_to_serve(Path(%r), {})"
+    reads = "from service.start.load import load_to_serve; load_to_serve(Path(%r), {})"
     reading = packages_imported_after_the_fork(reads % str(EXAMPLE))
     serving = packages_imported_after_the_fork("import service.cli.serving")
     assert {"pydantic", "yaml"} <= reading

@@ -10,13 +10,12 @@ import pytest
 from argon2 import PasswordHasher
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect, load
 from service.config.problem import ConfigError, Finding
 from service.config.schema.file import ConfigurationFile
 from service.keys.jose import Key
 from service.model.events import RegistryReloadRefused
-from service.start_rules import START_RULES
+from service.start.checks import START_RULES
+from service.start.load import inspect, load
 from tests.driving.certificate import certified, with_passphrase
 
 SOUND = "issuer: https://auth.example.com\n"
@@ -143,7 +142,7 @@ def test_files_that_the_store_url_names_are_judged(
 ) -> None:
     monkeypatch.chdir(file.parent)
     file.write_text(f"{SOUND}{SEALED}store: {{url: 'rediss://h?{options}'}}\n")
-    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    (found,) = inspect(file, {}, START_RULES)
     assert (found.line, found.path) == (3, "store.url")
     assert found.message.startswith(message)
 
@@ -152,7 +151,7 @@ def test_files_that_the_store_url_names_may_be_sound(file: Path) -> None:
     pem = file.parent / "loopback.pem"
     url = f"rediss://h?ssl_ca_certs={pem}&ssl_certfile={pem}&ssl_keyfile={pem}"
     file.write_text(f"{SOUND}{SEALED}store: {{url: '{url}'}}\n")
-    assert not inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    assert not inspect(file, {}, START_RULES)
 
 
 @pytest.fixture(params=list(CASES.values()), ids=list(CASES))
@@ -168,19 +167,13 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
     text, path, message = case
     file.write_text(SOUND)
     events: list[object] = []
-    service = create_app(
-        load(file, {}, builtin_catalogue(), rules=START_RULES), events.append, environ={}
-    )
+    service = create_app(load(file, {}, START_RULES), events.append, environ={})
     file.write_text(SOUND + text)
-    (found,) = [
-        each
-        for each in inspect(file, {}, builtin_catalogue(), rules=START_RULES)
-        if each.severity == "error"
-    ]
+    (found,) = [each for each in inspect(file, {}, START_RULES) if each.severity == "error"]
     assert (found.path, found.file) == (path, str(file))
     assert message in found.message
     with pytest.raises(ConfigError) as refused:
-        load(file, {}, builtin_catalogue(), rules=START_RULES)
+        load(file, {}, START_RULES)
     assert str(refused.value) == str(found)
     assert not service.parts.shared.registry.reload()
     assert events == [RegistryReloadRefused(problems=(str(found),))]
@@ -195,16 +188,16 @@ def test_users_whose_hashes_need_a_missing_package_are_warned_of_once(
         for at, stored in enumerate((usual, bcrypt, bcrypt))
     ]
     file.write_text(f"{SOUND}users: {{list: [{', '.join(listed)}]}}")
-    assert inspect(file, {}, builtin_catalogue(), rules=START_RULES) == ()
+    assert inspect(file, {}, START_RULES) == ()
     monkeypatch.setattr("service.identity.hashing.find_spec", lambda _: None)
-    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    (found,) = inspect(file, {}, START_RULES)
     assert (found.severity, found.path) == ("warning", "users.list[u1].password")
     assert "package bcrypt" in found.message
     assert "nor can 1 more" in found.message
     file.write_text(
         f"{SOUND}users: {{list: [{{sub: '1', username: u1, ciba_user_code: '{bcrypt}'}}]}}"
     )
-    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    (found,) = inspect(file, {}, START_RULES)
     assert (found.severity, found.path) == ("warning", "users.list[u1].ciba_user_code")
     assert "this user cannot allow a CIBA request" in found.message
 
@@ -212,7 +205,7 @@ def test_users_whose_hashes_need_a_missing_package_are_warned_of_once(
 @pytest.mark.parametrize("name", ["fi", "dk", "DE", "de-XX", "../de", "en-foo"])
 def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: str) -> None:
     file.write_text(f"{SOUND}ui: {{locales: [en, {name}]}}")
-    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    (found,) = inspect(file, {}, START_RULES)
     assert (found.path, found.line, found.column) == ("ui.locales[1]", 2, 20)
     known = "ar, de, en, es, fr, it, ja, nl, pl, pt-BR, sv, zh-Hans"
     assert found.hint == f"known: {known}; a catalogue in ui.templates adds one"
@@ -221,9 +214,7 @@ def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: s
 def test_a_language_with_a_name_of_any_length_is_refused(file: Path) -> None:
     (file.parent / "mine/locales").mkdir(parents=True)
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, {'x' * 300}]}}")
-    assert [found.path for found in inspect(file, {}, builtin_catalogue(), rules=START_RULES)] == [
-        "ui.locales[1]"
-    ]
+    assert [found.path for found in inspect(file, {}, START_RULES)] == ["ui.locales[1]"]
 
 
 def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None:
@@ -231,7 +222,7 @@ def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None
     catalogue.parent.mkdir(parents=True)
     catalogue.write_text('msgid "Sign in"\nmsgstr "Kirjaudu"\n')
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, fi, de-AT, en_GB]}}")
-    assert inspect(file, {}, builtin_catalogue(), rules=START_RULES) == ()
+    assert inspect(file, {}, START_RULES) == ()
 
 
 def test_own_templates_are_sound_or_each_that_is_not_is_named(file: Path) -> None:
@@ -242,9 +233,7 @@ def test_own_templates_are_sound_or_each_that_is_not_is_named(file: Path) -> Non
     (mine / "deep.html").write_text("{% if 1 %}" * 3000 + "{% endif %}" * 3000)
     (mine / "consent.html").write_text('{% extends "builtin/consent.html" %}')
     file.write_text(f"{SOUND}ui: {{templates: mine}}")
-    assert [
-        found.message for found in inspect(file, {}, builtin_catalogue(), rules=START_RULES)
-    ] == [
+    assert [found.message for found in inspect(file, {}, START_RULES)] == [
         f"{mine}/deep.html: is nested too deep",
         f"{mine}/login.html:1: No filter named 'long_ago'.",
         f"{mine}/parts/foot.html: is not UTF-8 text",
@@ -256,7 +245,7 @@ def test_own_messages_can_be_read(file: Path) -> None:
     catalogue.parent.mkdir(parents=True)
     catalogue.write_bytes(b'msgid "Sign in"\nmsgstr "\xff"\n')
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, de-AT, de]}}")
-    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    (found,) = inspect(file, {}, START_RULES)
     assert found.message.startswith(f"{catalogue}: 'utf-8' codec can't decode")
 
 
@@ -270,7 +259,7 @@ def test_own_messages_can_be_read(file: Path) -> None:
 def test_mending_what_a_start_rule_refused_is_noticed(file: Path, text: str, mended: str) -> None:
     file.write_text(SOUND + text)
     with pytest.raises(ConfigError) as refused:
-        load(file, {}, builtin_catalogue(), rules=START_RULES)
+        load(file, {}, START_RULES)
     before = refused.value.files.now()
     (file.parent / mended).write_text("mended, or so")
     after = refused.value.files.now()
@@ -294,5 +283,5 @@ def test_a_change_that_falls_between_judging_and_noting_is_noticed(
 
     file.write_text(SOUND + text)
     with pytest.raises(ConfigError) as refused:
-        load(file, {}, builtin_catalogue(), rules=(*START_RULES, replaced_when_it_has_been_judged))
+        load(file, {}, (*START_RULES, replaced_when_it_has_been_judged))
     assert refused.value.files.differ_from(refused.value.files.now())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from service.catalogue import builtin_catalogue
 from service.clients.registration.document import GRANT_TYPES, METHODS
-from service.config.load import inspect
+from service.start.load import inspect
 from tests.documentation.reading import REPOSITORY, blocks
 
 PAGE = REPOSITORY / "docs/mcp.md"
@@ -22,7 +21,7 @@ def test_page_begins_with_the_file_of_the_example() -> None:
 
 
 def test_the_example_has_no_error() -> None:
-    found = inspect(EXAMPLE, {}, builtin_catalogue())
+    found = inspect(EXAMPLE, {})
     assert [problem for problem in found if problem.severity == "error"] == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scripts.docs.profiles import REPOSITORY, marked_tests
-from service.config.rules.profiles import RULES
+from service.clients.rules.profiles import RULES
 
 
 def test_every_rule_has_a_test() -> None:

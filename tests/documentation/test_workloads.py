@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
 from service.config.problem import Problem
+from service.start.load import inspect
 from tests.documentation.reading import REPOSITORY, blocks, says
 from tests.driving.ports import lasting_ports
 from tests.driving.process import DEMONSTRATION, serving
@@ -32,7 +31,7 @@ def problems(folder: Path, settings: dict[str, Any]) -> list[Problem]:
     usual = {**FIRST, "issuer": "https://login.example"}
     usual["clients"] = [*FIRST["clients"], *([deployer] if settings is not FIRST else [])]
     file.write_text(yaml.safe_dump(usual | settings))
-    return [each for each in inspect(file, {}, builtin_catalogue()) if each.severity == "error"]
+    return [each for each in inspect(file, {}) if each.severity == "error"]
 
 
 @pytest.mark.parametrize("settings", ISSUERS, ids=lambda one: one["workload_issuers"][0]["name"])

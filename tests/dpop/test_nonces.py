@@ -52,7 +52,7 @@ async def test_a_nonce_of_a_replica_whose_clock_is_ahead_counts(
     service: RunningService, key: DpopKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as ahead:
-        ahead.setattr("service.proofs.nonces.clock", lambda: int(time.time()) + 60)
+        ahead.setattr("service.clients.proofs.clock", lambda: int(time.time()) + 60)
         nonce = (await ask(service, key)).headers[NONCE]
     assert (await ask(service, key, nonce=nonce)).status == 200
 

@@ -38,7 +38,7 @@ async def test_a_used_proof_is_refused_by_a_replica_whose_clock_is_behind(
     form: dict[str, Any] = {"grant_type": "client_credentials", "headers": headers}
     assert (await service.token("machine", **form)).status == 200
     clock.forward(seconds=30 + 60 + 30 + 3)  # skew, lifetime, skew
-    monkeypatch.setattr("service.proofs.dpop.clock", lambda: int(time.time()) - 5)
+    monkeypatch.setattr("service.clients.proofs.clock", lambda: int(time.time()) - 5)
     again = await service.token("machine", **form)
     assert again["error_description"] == "the DPoP proof has been used before"
 

@@ -12,7 +12,7 @@ with without_unwanted(), late_authorities():
     import_module("service.__main__")
     import_module("service.cli.serve")
     import_module("service.cli.serving")
-    import_module("service.start_rules")
+    import_module("service.start.load")
     import_module("fakeredis")
 
 gc.collect()

@@ -10,10 +10,9 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
-from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
-from service.config.load import load
 from service.keys.jose import Key
+from service.start.load import load
 
 
 class RsaKeys:
@@ -75,7 +74,7 @@ class Starting:
         )
 
     def _load(self, text: str) -> Configuration:
-        return load(self._write(text), {}, builtin_catalogue())
+        return load(self._write(text), {})
 
     def _write(self, text: str) -> Path:
         file = self._folder / f"config-{next(self._numbers)}.yaml"

@@ -10,10 +10,9 @@ import pytest
 import yaml
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.config.problem import ConfigError
 from service.grants.extensions import ExtensionGrantError
+from service.start.load import load
 from tests.conftest import Start
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.extension_grants.invitations import InvitationGrant
@@ -150,7 +149,7 @@ def test_a_handler_that_cannot_serve_prevents_the_start(
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(config | {"issuer": "http://localhost:8080"}))
     with pytest.raises((ConfigError, ExtensionGrantError)) as refused:
-        create_app(load(file, {}, builtin_catalogue()))
+        create_app(load(file, {}))
     assert handler.rpartition(":")[2] in str(refused.value)
 
 

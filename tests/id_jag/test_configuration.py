@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
 from service.config.problem import Problem
+from service.start.load import inspect
 from tests.driving.registry import hashed
 from tests.id_jag.issuing import OTHER
 from tests.token_exchange.exchanging import EXCHANGE
@@ -47,7 +46,7 @@ def problems(tmp_path: Path) -> Problems:
             "token_exchange": [RULE | rule, RULE | {"clients": ["other"], "targets": [TARGET]}],
         }
         file.write_text(yaml.dump(written, sort_keys=False))
-        found = inspect(file, {}, builtin_catalogue())
+        found = inspect(file, {})
         return {each.path: each for each in found if "[1]" not in each.path.split(".")[0]}
 
     return problems

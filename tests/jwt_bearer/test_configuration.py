@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect, load
 from service.config.problem import Problem
 from service.model.trusted_issuer import TrustedIssuer
+from service.start.load import inspect, load
 from tests.clients.signing import key_of
 from tests.driving.registry import hashed
 from tests.jwt_bearer.foreign import BEARER, ISSUER, presenter_entry
@@ -46,14 +45,14 @@ def configuration(*entries: dict[str, Any], **keys: Any) -> dict[str, Any]:
 def problems(file: Path) -> Problems:
     def problems(written: dict[str, Any]) -> Mapping[str, Problem]:
         file.write_text(yaml.dump(written, sort_keys=False))
-        return {each.path: each for each in inspect(file, {}, builtin_catalogue())}
+        return {each.path: each for each in inspect(file, {})}
 
     return problems
 
 
 def test_the_defaults_are_those_of_the_contract(file: Path) -> None:
     file.write_text(yaml.dump(configuration({})))
-    registry = load(file, {}, builtin_catalogue()).registry
+    registry = load(file, {}).registry
     assert registry.trusted_issuers["partner"] == TrustedIssuer(
         name="partner",
         issuer=ISSUER,

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.config.problem import ConfigError
 from service.config.schema.users import SOURCES, Users
 from service.distribution import how_to_install
 from service.identity.sources import find_problems
-from service.start_rules import START_RULES
+from service.start.checks import START_RULES
+from service.start.load import load
 
 SETTINGS = {
     "urls": ["ldaps://ldap.example.com"],
@@ -36,7 +35,7 @@ def check(folder: Path, config: dict[str, Any], ldap: object) -> dict[str, str]:
     file = folder / "config.yaml"
     file.write_text(json.dumps(config))
     try:
-        problems = load(file, {}, builtin_catalogue(), START_RULES).warnings
+        problems = load(file, {}, START_RULES).warnings
     except ConfigError as error:
         problems = error.problems
     assert "secret-of-the-reader" not in str(problems)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
 from service.config.problem import Problem
-from service.start_rules import START_RULES
+from service.start.checks import START_RULES
+from service.start.load import inspect
 from tests.driving.authority import Certified, self_signed
 from tests.driving.certificate import certified
 
@@ -66,7 +65,7 @@ def problems(
     }
     file = folder / "config.yaml"
     file.write_text(yaml.dump(content))
-    return {each.path: each for each in inspect(file, {}, builtin_catalogue(), START_RULES)}
+    return {each.path: each for each in inspect(file, {}, START_RULES)}
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
+from service.start.load import load
 from tests.driving.process import REPOSITORY
 from tests.openapi.description import DESCRIPTION
 
@@ -49,7 +48,7 @@ def list_served_operations(folder: Path) -> Iterator[tuple[str, str]]:
     config = yaml.safe_load((REPOSITORY / "config.yaml").read_text())
     file = folder / "config.yaml"
     file.write_text(yaml.safe_dump(config | {"registration": {"enabled": True}}))
-    for route in create_app(load(file, {}, builtin_catalogue()), environ={}).app.router.routes():
+    for route in create_app(load(file, {}), environ={}).app.router.routes():
         assert route.resource
         if (route.method, route.resource.canonical) == ("*", "/connect/check/{below}"):
             yield "GET", "/connect/check/{api}"  # every method, and every path below

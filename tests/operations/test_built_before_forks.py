@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from service.catalogue import builtin_catalogue
 from service.cli.serving import Serving
-from service.config.load import load
 from service.config.problem import ConfigError
+from service.start.load import load
 
 CONFIGURATION = Path(__file__).parents[2] / "benchmarks" / "service.yaml"
 MEMORY = {"SERVICE_STORE_URL": "memory://"}
@@ -24,7 +23,7 @@ MEMORY = {"SERVICE_STORE_URL": "memory://"}
 @pytest.fixture
 def serving() -> Serving:
     return Serving(
-        configuration=load(CONFIGURATION, MEMORY, builtin_catalogue()),
+        configuration=load(CONFIGURATION, MEMORY),
         environ=MEMORY,
         flags={},
         watch=False,

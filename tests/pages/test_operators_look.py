@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from coloraide import Color
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
 from service.config.problem import CannotServe
 from service.pages.colours import (
     READABLE,
@@ -20,7 +18,8 @@ from service.pages.colours import (
     style_sheet_of_background,
 )
 from service.pages.looks import style_sheet
-from service.start_rules import START_RULES
+from service.start.checks import START_RULES
+from service.start.load import inspect
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 
 
@@ -31,10 +30,7 @@ def problems(tmp_path: Path) -> Callable[..., Any]:
     def problems(text: str) -> dict[str, Any]:
         file = tmp_path / "config.yaml"
         file.write_text(f"issuer: https://op.example\n{text}\n")
-        return {
-            problem.path: problem
-            for problem in inspect(file, {}, builtin_catalogue(), rules=START_RULES)
-        }
+        return {problem.path: problem for problem in inspect(file, {}, START_RULES)}
 
     return problems
 

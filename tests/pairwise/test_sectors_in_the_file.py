@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
+from service.start.load import inspect
 
 pytestmark = pytest.mark.rfc("openid-core#8.1")
 
@@ -28,7 +27,7 @@ def severities(tmp_path: Path, text: str) -> dict[str, str]:
     """Return the severities of the findings by path."""
     file = tmp_path / "config.yaml"
     file.write_text(text, encoding="utf-8")
-    return {problem.path: problem.severity for problem in inspect(file, {}, builtin_catalogue())}
+    return {problem.path: problem.severity for problem in inspect(file, {})}
 
 
 @pytest.mark.parametrize(

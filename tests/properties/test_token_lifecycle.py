@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.server.server import Runner
+from service.start.load import load
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
@@ -134,7 +133,7 @@ class TokenLifecycle(RuleBasedStateMachine):
         folder = self.stack.enter_context(tempfile.TemporaryDirectory())
         file = Path(folder) / "config.yaml"
         file.write_text(yaml.safe_dump(fresh_configuration() | {"issuer": issuer}))
-        service = create_app(load(file, {}, builtin_catalogue()), environ={})
+        service = create_app(load(file, {}), environ={})
         runner = Runner(service.app, shutdown_timeout=1)
         await runner.setup()
         self.stack.push_async_callback(runner.cleanup)

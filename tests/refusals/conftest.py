@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from service.catalogue import builtin_catalogue
-from service.config.load import load
+from service.start.load import load
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.authority import root, self_signed
 from tests.driving.browser import Browser
@@ -32,7 +31,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     config["signing"]["encryption_key"] = ENCRYPTION_KEY
     file = folder / "config.yaml"
     file.write_text(json.dumps(config))
-    async with serving(load(file, {}, builtin_catalogue()), listening) as service:
+    async with serving(load(file, {}), listening) as service:
         world = World(
             service=service,
             browser=Browser(issuer),

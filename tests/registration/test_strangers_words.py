@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from service.config.rules.registered_client import unfit_name
+from service.clients.registration.rules import unfit_name
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp, register

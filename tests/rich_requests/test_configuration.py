@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
-from service.config.load import inspect, load
 from service.config.problem import ConfigError, Problem
+from service.start.load import inspect, load
 from tests.driving.registry import hashed
 from tests.rich_requests.details import PAYMENT_SCHEMA
 
@@ -54,14 +53,14 @@ def file(tmp_path: Path) -> Path:
 def problems(file: Path) -> Callable[..., Mapping[str, Problem]]:
     def problems(written: dict[str, Any]) -> Mapping[str, Problem]:
         file.write_text(yaml.dump(written, sort_keys=False))
-        return {each.path: each for each in inspect(file, {}, builtin_catalogue())}
+        return {each.path: each for each in inspect(file, {})}
 
     return problems
 
 
 def read(file: Path, written: dict[str, Any]) -> Configuration:
     file.write_text(yaml.dump(written))
-    return load(file, {}, builtin_catalogue())
+    return load(file, {})
 
 
 def test_a_sound_type_has_no_problem(problems: Callable[..., Any]) -> None:

@@ -16,13 +16,12 @@ from aiohttp import ClientSession, TCPConnector
 from pydantic import TypeAdapter
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.config.schema.server import Tls
 from service.keys.jose import unverified_claims
 from service.protocol.base64url import base64url
 from service.server.accepting import ServerTls
 from service.server.server import Runner
+from service.start.load import load
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.certificate import certified
 from tests.driving.service import RunningService
@@ -46,7 +45,7 @@ async def service(
     config["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
     file = tmp_path / "config.yaml"
     file.write_text(json.dumps(config))
-    made = create_app(load(file, {}, builtin_catalogue()), environ={})
+    made = create_app(load(file, {}), environ={})
     runner = Runner(made.app, shutdown_timeout=1)
     await runner.setup()
     tls = TypeAdapter(Tls).validate_python(

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.catalogue import builtin_catalogue
-from service.config.load import inspect
+from service.start.load import inspect
 from tests.clients.signing import key_of
 from tests.workloads.conftest import workload_client
 
@@ -60,7 +59,7 @@ def problems(tmp_path: Path, written: dict[str, Any]) -> dict[str, str]:
     """What `check` says, by the path of the value."""
     file = tmp_path / "config.yaml"
     file.write_text(yaml.dump(written, sort_keys=False))
-    found = inspect(file, {}, builtin_catalogue())
+    found = inspect(file, {})
     assert all(each.line for each in found)
     return {each.path: each.message for each in found}
 

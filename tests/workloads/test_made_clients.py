@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.config.rules import workload_rules
+from service.clients.workloads import rules as workload_rules
 from tests.conftest import Start
 from tests.driving.registering import register
 from tests.driving.registry import client_in

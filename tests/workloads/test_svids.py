@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.clients import published_keys, workload_keys
+from service.clients import published_keys
+from service.clients.workloads import keys as workload_keys
 from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import key_of
 from tests.conftest import Clock

@@ -10,12 +10,12 @@ import msgspec
 
 from service.clients.registration.members import present_members
 from service.clock import clock
-from service.config.rules.uris import is_on_loopback, split_uri
 from service.model.catalogue import Registrable
 from service.model.client import Client, Permissions, RegisteredClient
 from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url
 from service.protocol.errors import InvalidClientMetadata, InvalidRedirectUri
 from service.protocol.redirect_uri import origin_of
+from service.protocol.uris import is_on_loopback, split_uri
 
 if TYPE_CHECKING:
     from service.clients.registration.metadata import RegistrationPolicy

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import msgspec
 from pydantic import TypeAdapter, ValidationError
 
+from service.clients.registration import rules as registered_client
 from service.clients.registration.members import private_use_schemes
+from service.clients.registration.rules import Offered, unfit_name
+from service.config.judge import ClientRule
 from service.config.problem import Finding
 from service.config.registry import client_of
-from service.config.rules import registered_client
-from service.config.rules.registered_client import Offered, unfit_name
-from service.config.rules.table import client_rules
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Credential, Registrable
 from service.model.client import Client, RegisteredClient
@@ -84,6 +84,8 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     allowed_scopes: frozenset[str]
     offered: Offered
+    rules: Iterable[ClientRule]
+    """Those on every client, registered dynamically or not."""
 
     @property
     def registrable(self) -> Registrable:
@@ -190,7 +192,7 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return format_scope(scope if refreshes else scope - {OFFLINE_ACCESS})
 
     def _findings(self, entry: ClientEntry) -> Iterator[Finding]:
-        for rule in client_rules(self.offered.catalogue):
+        for rule in self.rules:
             yield from (finding for finding in rule(entry) if finding.severity == "error")
         for each in registered_client.RULES:
             yield from each(entry, self.offered)

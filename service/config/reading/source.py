@@ -11,12 +11,12 @@ from pathlib import Path
 import yaml
 from msgspec.structs import replace
 
-from service.config.problem import ConfigError, Finding, Location, Problem, warning
+from service.config.problem import ConfigError, Finding, Location, Problem, nearest, warning
 from service.config.reading.files import FilesRead
 from service.config.reading.values import ANCHORS, Reader, Value, resolve
 from service.config.reading.yaml_nodes import PLAIN, find_below, own_entries, parse_file
 from service.config.schema.file import ConfigurationFile
-from service.config.schema.findings import explain_unknown_key, nearest
+from service.config.schema.findings import explain_unknown_key
 
 LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("api_resources",): ("name",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from service.config.problem import Finding, Location
+from service.config.problem import Finding, Location, find_closest, nearest
 from service.config.schema.familiar_keys import find_familiar
 from service.config.schema.file import ConfigurationFile
 from service.model.types import Section
@@ -63,12 +63,6 @@ def schema_findings(error: ValidationError) -> Iterator[Finding]:
             yield _translate(details)
 
 
-def nearest(word: object, known: Iterable[str]) -> str | None:
-    """Return a hint at the known word that is most like this one."""
-    close = _find_closest(str(word), known)
-    return None if close is None else f"did you mean {close}?"
-
-
 def explain_unknown_key(location: Location, keys: Collection[str]) -> str:
     """Return what to write instead of a key that is not known."""
     familiar = find_familiar(location)
@@ -79,16 +73,10 @@ def explain_unknown_key(location: Location, keys: Collection[str]) -> str:
     return nearest(location[-1], keys) or (listed if len(keys) <= _MOST_LISTED else many)
 
 
-def _find_closest(word: str, known: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
-
-    return next(iter(get_close_matches(word, list(known), n=1)), None)
-
-
 def _meant(unknown: Location) -> Location:
     """Return the location of the key that an unknown one is a misspelling of."""
     parent, key = unknown[:-1], unknown[-1]
-    return (*parent, find_familiar(unknown) or _find_closest(str(key), _keys_at(parent)) or key)
+    return (*parent, find_familiar(unknown) or find_closest(str(key), _keys_at(parent)) or key)
 
 
 def _translate(details: ErrorDetails) -> Finding:

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from service.config.problem import Finding, encrypted_key
-from service.config.rules.uris import is_loopback
 from service.config.schema.http_users import HttpUsers
 from service.config.schema.users import Users
 from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
@@ -26,6 +25,7 @@ from service.model.user import (
     fold_username,
 )
 from service.protocol.json_input import parse_json
+from service.protocol.uris import is_loopback
 from service.tls import KeyIsEncrypted, show_certificate
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from service.config.problem import Finding, warning
-from service.config.rules.uris import is_loopback
 from service.config.schema.ldap import NAME, USER_DN, Ldap, LdapGroups
 from service.config.schema.users import Users
 from service.identity.sources.ldap import names
+from service.protocol.uris import is_loopback
 
 _LDAP = ("users", "ldap")
 

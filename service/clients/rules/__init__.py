@@ -1,0 +1,1 @@
+"""The rules on clients, those that register dynamically included."""

@@ -1,0 +1,295 @@
+"""Rules on secrets, passwords, and the keys that a client's algorithms need (OIDC Core §10, §16.19, RFC 9101 §10.5)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import cast
+
+from service.clients.registration.rules import ENCRYPTED, SIGNED, SYMMETRIC
+from service.clients.rules.mutual_tls import holds_certificate
+from service.config.problem import Finding, warning
+from service.config.registry import response_types
+from service.config.schema.file import ConfigurationFile
+from service.model.catalogue import Catalogue, Credential
+from service.model.client_entry import ClientEntry
+from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
+from service.model.profiles import CERTIFICATE_SUBJECTS
+from service.model.registry import ApiResourceEntry
+from service.model.secret import Secret
+from service.model.trusted_issuer import TrustedIssuer
+from service.model.workload import WorkloadIssuer, named_clients
+from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
+
+_ENCRYPTIONS = tuple(
+    (key.name, key.name.removesuffix("_enc") + "_alg")
+    for key in fields(ClientEntry)
+    if key.name.endswith("_enc")
+)
+_REQUEST_OBJECTS = "request_object_encryption_alg"
+_USUAL = ("RSA-OAEP-256", "ECDH-ES")
+"""The algorithms of a key file with use: enc that names none."""
+_SECRET_BYTES = 32
+"""The shortest secret that a key can be made of."""
+_NOTHING_TO_SIGN_WITH = "this client has no key, and no secret with its value, to sign with"
+_ADD_KEYS = "add jwks or jwks_uri"
+_SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
+_TWICE = "jwks is given too; only one may be (RFC 7591 §2)"
+_WRITE_HASH = "write sha256 in its place, which `token-service hash-secret` makes"
+
+
+def _knows_secret(client: ClientEntry) -> bool:
+    return any(secret.value for secret in client.client_secrets)
+
+
+def _has_certificate_subject(client: ClientEntry) -> bool:
+    return any(getattr(client, name) for name in CERTIFICATE_SUBJECTS)
+
+
+_IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
+    Credential.SECRET: lambda client: client.client_secrets,
+    Credential.SECRET_VALUE: _knows_secret,
+    Credential.KEYS: lambda client: client.has_keys,
+    Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
+    Credential.CERTIFICATE: holds_certificate,
+    Credential.WORKLOAD: lambda _: True,  # clients/workloads/rules.py looks at the rules
+    Credential.NOTHING: lambda _: True,
+}
+
+
+def auth_method_fits_the_credentials(
+    client: ClientEntry, catalogue: Catalogue
+) -> Iterator[Finding]:
+    """The client has the credential that its authentication method needs (RFC 7591 §2)."""
+    method = client.token_endpoint_auth_method
+    needed = catalogue.client_auth_methods.get(method or "")
+    if needed is None:
+        return
+    location = ("token_endpoint_auth_method",)
+    if (needed is Credential.NOTHING) is client.require_client_secret:
+        other = "false" if client.require_client_secret else "true"
+        yield Finding(location, f"{method} needs require_client_secret: {other}")
+    elif not _IS_REGISTERED[needed](client):
+        yield Finding(location, f"{method} needs {needed.value}")
+
+
+def jwks_holds_public_keys(
+    owner: ClientEntry | ApiResourceEntry | TrustedIssuer | WorkloadIssuer,
+) -> Iterator[Finding]:
+    """A JWK set is a list of whole keys, and private keys stay with their owner (RFC 7517 §4, §5)."""
+    if owner.jwks is None:
+        return
+    keys = owner.jwks.get("keys")
+    if not isinstance(keys, list):
+        yield Finding(("jwks",), 'expected a JWK set, {"keys": [...]} (RFC 7517 §5)')
+        return
+    if not keys:
+        yield warning(
+            ("jwks", "keys"), "is empty: nothing can be verified or encrypted", "add a key"
+        )
+    for at, key in enumerate(cast("list[object]", keys)):
+        location = ("jwks", "keys", at)
+        if not isinstance(key, dict):
+            yield Finding(location, "expected a JSON Web Key (RFC 7517 §4)")
+            continue
+        members = cast("dict[str, object]", key)
+        wanted = ("kty", *PUBLIC_MEMBERS.get(str(members.get("kty")), ()))
+        missing = [name for name in wanted if not members.get(name)]
+        if PRIVATE_MEMBERS & members.keys():
+            yield Finding(location, "this key is private or symmetric; register the public part")
+        elif missing:
+            message = f"this key cannot be used: {', '.join(missing)} missing"
+            yield Finding(location, message, "copy the whole public key (RFC 7517 §4)")
+
+
+def _is_symmetric(alg: str) -> bool:
+    return alg.startswith("HS") or alg in SYMMETRIC
+
+
+def computes_with_secret(client: ClientEntry) -> bool:
+    """Return whether an algorithm of the client needs the secret itself, not its hash (OIDC Core §10)."""
+    if client.token_endpoint_auth_method == "client_secret_jwt":
+        return True
+    if any(_is_symmetric(getattr(client, name) or "") for name in (*SIGNED, *ENCRYPTED)):
+        return True
+    return client.require_signed_request_object and not client.has_keys
+
+
+def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
+    """HMAC needs the secret itself, not its hash (OIDC Core §10.1)."""
+    for name in () if _knows_secret(client) else SIGNED:
+        algorithm: str = getattr(client, name) or ""
+        if algorithm.startswith("HS"):
+            message = f"{algorithm} needs a client secret with its value (OIDC Core §10.1)"
+            yield Finding((name,), message)
+
+
+def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
+    """A secret that serves as a key has the length of one (RFC 7518 §3.2, OIDC Core §16.19)."""
+    lengths = [len(secret.value.encode()) for secret in client.client_secrets if secret.value]
+    if not lengths:
+        return
+    named: dict[str, str] = {name: getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)}
+    if client.token_endpoint_auth_method == "client_secret_jwt":
+        named["token_endpoint_auth_method"] = client.token_endpoint_auth_signing_alg or "HS256"
+    for name, alg in named.items():
+        least = int(alg[2:]) // 8 if alg.startswith("HS") else _SECRET_BYTES
+        if _is_symmetric(alg) and max(lengths) < least:
+            message = f"{alg} needs a client secret of at least {least} bytes (OIDC Core §16.19)"
+            yield Finding((name,), message, "openssl rand -base64 48")
+
+
+def encryption_has_an_algorithm_and_a_key(client: ClientEntry) -> Iterator[Finding]:
+    """No `enc` is without its `alg`, and for each there is a key of the client, or its secret (OIDC Core §10.2)."""
+    for enc, alg_name in _ENCRYPTIONS:
+        if getattr(client, enc) and not getattr(client, alg_name):
+            yield Finding((enc,), f"{alg_name} is missing (OpenID Connect Registration §2)")
+    for name in ENCRYPTED:
+        alg: str | None = getattr(client, name)
+        if alg in SYMMETRIC:
+            if not _knows_secret(client):
+                message = f"{alg} needs a client secret with its value (OIDC Core §10.2)"
+                yield Finding((name,), message)
+        elif alg is not None and name != _REQUEST_OBJECTS and not _publishes_key(client, alg):
+            message = f"{alg} needs a key for it in jwks, or jwks_uri (OIDC Core §10.2)"
+            yield Finding((name,), message)
+
+
+def _publishes_key(owner: ClientEntry | ApiResourceEntry, alg: str) -> bool:
+    if owner.jwks is None:
+        return owner.jwks_uri is not None
+    kty = "RSA" if alg.startswith("RSA") else "EC"
+    return any(
+        key.get("kty") == kty and key.get("use", "enc") == "enc" and key.get("alg", alg) == alg
+        for _, key in keys_in(owner.jwks)
+    )
+
+
+def request_objects_can_be_decrypted(file: ConfigurationFile) -> Iterator[Finding]:
+    """The operator's keys include one for each algorithm that request objects are encrypted by (OIDC Core §6.1)."""
+    if file.signing.source != "files":
+        return
+    files = [key for key in file.signing.keys if key.use == "enc"]
+    held = {alg for key in files for alg in ([key.algorithm] if key.algorithm else _USUAL)}
+    for place, configured in enumerate(file.signing.encryption_algorithms):
+        if configured not in held:
+            message = f"{configured} needs a key with use: enc in signing.keys"
+            yield Finding(("signing", "encryption_algorithms", place), message)
+    for at, client in enumerate(file.clients):
+        alg = client.request_object_encryption_alg
+        if alg is not None and alg not in SYMMETRIC and alg not in held:
+            message = f"{alg} needs a key with use: enc in signing.keys"
+            yield Finding(("clients", at, _REQUEST_OBJECTS), message)
+
+
+def api_resources_can_decrypt(file: ConfigurationFile) -> Iterator[Finding]:
+    """An API whose introspection responses are encrypted publishes a key for that, once (RFC 9701 §6)."""
+    for at, api in enumerate(file.api_resources):
+        for finding in (*jwks_holds_public_keys(api), *_judge_keys_of_api(api)):
+            yield finding.below("api_resources", at)
+
+
+def _judge_keys_of_api(api: ApiResourceEntry) -> Iterator[Finding]:
+    alg = api.introspection_encrypted_response_alg
+    if api.jwks is not None and api.jwks_uri is not None:
+        yield Finding(("jwks_uri",), _TWICE)
+    if alg is not None and not _publishes_key(api, alg):
+        message = f"{alg} needs a key for it in jwks, or jwks_uri (RFC 9701 §6)"
+        yield Finding(("introspection_encrypted_response_alg",), message)
+
+
+def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
+    """Keys are given once (RFC 7591 §2), and signed requests can be verified (RFC 9101 §10.5)."""
+    if client.jwks is not None and client.jwks_uri is not None:
+        yield Finding(("jwks_uri",), _TWICE)
+    if not client.require_signed_request_object:
+        return
+    if client.request_object_signing_alg == "none":
+        message = "none is not possible with require_signed_request_object"
+        yield Finding(("request_object_signing_alg",), message)
+    if not client.has_keys and not _knows_secret(client):
+        yield Finding(("require_signed_request_object",), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
+
+
+def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
+    """If every authorization request must be signed, each client that sends one can sign it (RFC 9101 §10.5)."""
+    for at, client in enumerate(file.clients if file.require_signed_request_object else ()):
+        judged = client.require_signed_request_object or not response_types(client)
+        if not judged and not client.has_keys and not _knows_secret(client):
+            yield Finding(("clients", at), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
+
+
+def confidential_clients_have_credentials(file: ConfigurationFile) -> Iterator[Finding]:
+    """A client that must authenticate has a credential, and a public one has none (RFC 6749 §2.1, §2.3)."""
+    workloads = named_clients(file.workload_issuers)
+    for at, client in enumerate(file.clients):
+        is_workload = client.template or client.client_id in workloads
+        for finding in _judge_credentials(client, is_workload=is_workload):
+            yield finding.below("clients", at)
+
+
+def _judge_credentials(client: ClientEntry, *, is_workload: bool) -> Iterator[Finding]:
+    if not client.require_client_secret and client.client_secrets:
+        message = "a public client's secrets are not asked for"
+        yield warning(("client_secrets",), message, "set require_client_secret: true")
+    has_credential = client.client_secrets or client.has_keys or _has_certificate_subject(client)
+    needs_none = not client.require_client_secret or client.allowed_grant_types <= {"implicit"}
+    has_other = is_workload or client.self_signed_certificates
+    if not (needs_none or has_credential or has_other):
+        message = "this client must authenticate, but has no secret, key or certificate"
+        hint = "`token-service hash-secret`, or require_client_secret: false if it is public"
+        yield Finding(("client_secrets",), message, hint)
+
+
+def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
+    """A secret is given by its hash, or by its value where an algorithm needs that, and is still valid; an API has one (RFC 7662 §2.1)."""
+    for section, key in _SECRETS:
+        for at, entry in enumerate[object](getattr(file, section)):
+            for index, secret in enumerate[Secret](getattr(entry, key)):
+                for finding in _judge_secret(secret, entry):
+                    yield finding.below(section, at, key, index)
+    workloads = {rule.api_resource for issuer in file.workload_issuers for rule in issuer.rules}
+    for at, resource in enumerate(file.api_resources):
+        if not resource.secrets and resource.name not in workloads:
+            message = "is empty, so this API cannot introspect tokens"
+            hint = "`token-service new-secret` makes one"
+            yield warning(("api_resources", at, "secrets"), message, hint)
+
+
+def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
+    if (secret.sha256 is None) is (secret.value is None):
+        hint = "`token-service hash-secret` makes sha256"
+        yield Finding((), "expected either sha256 or value", hint)
+    if secret.expires_at is not None and secret.expires_at <= time.time():
+        yield warning(("expires_at",), "this secret has expired and is not accepted", "remove it")
+    if secret.value is not None and isinstance(of, ApiResourceEntry):
+        yield warning(("value",), "an API needs the hash of its secret only", _WRITE_HASH)
+    if secret.value is not None and isinstance(of, ClientEntry) and not computes_with_secret(of):
+        message = "no algorithm of this client needs the secret itself"
+        hint = f"{_WRITE_HASH}; or set token_endpoint_auth_method: client_secret_jwt"
+        yield warning(("value",), message, hint)
+
+
+def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
+    """Passwords and user codes are kept as hashes in a known format, at the usual cost at least."""
+    for at, user in enumerate(file.users.list):
+        for name in ("password", "ciba_user_code"):
+            stored: str | None = getattr(user, name)
+            if stored is not None:
+                for finding in _judge_hash(stored):
+                    yield finding.below("users", "list", at, name)
+
+
+def _judge_hash(stored: str) -> Iterator[Finding]:
+    hint = "`token-service hash-password` makes one"
+    try:
+        work = parse_hash(stored).work
+    except UnusableHash as error:
+        yield Finding((), str(error), hint)
+        return
+    if work < USUAL.work:
+        message = (
+            f"costs less than Argon2id with {PASSWORD_COST}, so a stolen hash is easier to guess"
+        )
+        yield warning((), message, hint)

@@ -1,0 +1,1 @@
+"""Clients that authenticate by the tokens of their platforms."""

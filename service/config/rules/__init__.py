@@ -1,1 +1,0 @@
-"""The rules of config.yaml; `table.py` lists them all."""

@@ -1,0 +1,129 @@
+"""Rules on tenants, and on which users may use a client: each name leads somewhere, each condition can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from service.config.problem import Finding, Location, report_unknown, warning
+from service.config.schema.file import ConfigurationFile
+from service.model.conditions import is_any_met
+from service.model.tenant import CLAIM
+from service.protocol.claims import find_expected_type
+
+
+def tenants_are_known(file: ConfigurationFile) -> Iterator[Finding]:
+    """Tenants and providers that are named are registered."""
+    tenants = {tenant.name for tenant in file.tenants}
+    providers = {provider.name for provider in file.identity_providers}
+    for at, client in enumerate(file.clients):
+        for name in sorted(client.tenants - tenants):
+            yield report_unknown(("clients", at, "tenants", name), name, tenants, "tenant")
+    for at, tenant in enumerate(file.tenants):
+        for position, name in enumerate(tenant.providers):
+            if name not in providers:
+                location = ("tenants", at, "providers", position)
+                yield report_unknown(location, name, providers, "identity provider")
+
+
+def users_have_one_tenant(file: ConfigurationFile) -> Iterator[Finding]:
+    """A user's tenant is registered, and is one only."""
+    tenants = {tenant.name for tenant in file.tenants}
+    for at, user in enumerate(file.users.list):
+        claimed = user.claims.get(CLAIM)
+        if user.tenant is not None and user.tenant not in tenants:
+            yield report_unknown(("users", "list", at, "tenant"), user.tenant, tenants, "tenant")
+        if user.tenant is not None and claimed != user.tenant:
+            message = "is another tenant than the user's `tenant`"
+            yield Finding(("users", "list", at, "claims", CLAIM), message, "remove one of them")
+        elif user.tenant is None and claimed is not None and tenants and claimed not in tenants:
+            message = "is no tenant, so the user belongs to none"
+            yield warning(("users", "list", at, "claims", CLAIM), message)
+
+
+def tenants_do_not_overlap(file: ConfigurationFile) -> Iterator[Finding]:
+    """A domain leads to one tenant, and a user of a provider to one, too."""
+    domains: dict[str, Location] = {}
+    listed: dict[str, Location] = {}
+    mapped = {one.name for one in file.identity_providers if CLAIM in one.claims.values()}
+    for at, tenant in enumerate(file.tenants):
+        for position, domain in enumerate(tenant.domains):
+            location = ("tenants", at, "domains", position)
+            if domain in domains:
+                message = f"{domain} is a domain of two tenants"
+                yield Finding(location, message, "remove one", first=domains[domain])
+            domains.setdefault(domain, location)
+        for position, provider in enumerate(tenant.providers):
+            location = ("tenants", at, "providers", position)
+            if provider in listed and provider not in mapped:
+                message = (
+                    f"{provider} is a provider of two tenants, between which its users can choose"
+                )
+                hint = f"map a claim that names the tenant: claims: {{their_claim: {CLAIM}}}"
+                yield Finding(location, message, hint, "warning", first=listed[provider])
+            listed.setdefault(provider, location)
+
+
+def tenants_can_be_used(file: ConfigurationFile) -> Iterator[Finding]:
+    """Settings of tenants have an effect."""
+    if file.tenants_required and not file.tenants:
+        message = "there are no tenants, so every authorization request is refused"
+        yield Finding(("tenants_required",), message, "add tenants, or remove it")
+    for at, tenant in enumerate(file.tenants):
+        if tenant.logo is not None and tenant.logo_uri is not None:
+            message = "is not used, because logo is given"
+            yield warning(("tenants", at, "logo_uri"), message, "remove it")
+    by_name = {tenant.name: tenant for tenant in file.tenants}
+    for at, client in enumerate(file.clients):
+        own = [by_name[name] for name in client.tenants if name in by_name]
+        offered = {name for tenant in own for name in tenant.providers}
+        restrictions = client.identity_provider_restrictions
+        usable = offered.intersection(restrictions) if restrictions else offered
+        if own and not client.enable_local_login and not usable:
+            message = (
+                "no provider of these tenants is one of the client's, so nobody can sign in to it"
+            )
+            yield warning(("clients", at, "tenants"), message)
+
+
+def allowed_users_can_exist(file: ConfigurationFile) -> Iterator[Finding]:
+    """Warn of conditions that no user can ever meet."""
+    are_listed = file.users.source == "file" and not (
+        file.identity_providers or file.trusted_issuers
+    )
+    users = [{**user.claims, "sub": user.sub} for user in file.users.list]
+    tenants = frozenset(tenant.name for tenant in file.tenants)
+    met: dict[str, bool] = {}  # many clients may have the same conditions
+    for at, client in enumerate(file.clients):
+        for position, condition in enumerate(client.allowed_users):
+            location = ("clients", at, "allowed_users", position)
+            found = [*_judge_condition(condition, client.tenants or tenants)]
+            yield from (each.below(*location) for each in found)
+            if not are_listed or found:
+                continue
+            if (key := repr(condition)) not in met:
+                met[key] = any(is_any_met([condition], user) for user in users)
+            if not met[key]:
+                yield warning(location, "no user of users.list meets it")
+
+
+def _judge_condition(
+    condition: Mapping[str, tuple[object, ...]], tenants: frozenset[str]
+) -> Iterator[Finding]:
+    for name, values in condition.items():
+        for position, value in enumerate(values):
+            expected = find_expected_type(name, value)
+            if name == "sub" and not isinstance(value, str):
+                expected = "text in quotes"
+            if expected is not None:
+                yield warning((name, position), f"never holds: expected {expected}")
+            elif name == CLAIM and tenants and value not in tenants:
+                yield warning((name, position), "never holds: no such tenant may use the client")
+
+
+FILE_RULES = (
+    tenants_are_known,
+    users_have_one_tenant,
+    tenants_do_not_overlap,
+    tenants_can_be_used,
+    allowed_users_can_exist,
+)

@@ -1,1 +1,0 @@
-"""Binds tokens to a key of the client: reads proofs and certificates, gives a confirmation."""

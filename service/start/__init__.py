@@ -1,0 +1,1 @@
+"""What config.yaml is judged by, and what this version supports."""
