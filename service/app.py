@@ -110,7 +110,7 @@ def create_app(
     apart = configuration.server.management_port is not None
     public = (*endpoints, discovery, pages.pages, *(() if apart else (operations,)))
     app = build_application(parts, draining, public)
-    app.middlewares.append(pages.errors.show_unknown_path)
+    pages.set_up(app)
     app.cleanup_ctx.append(background_work(parts))
     management = (
         build_application(parts, draining, (operations,), files_reserved=0) if apart else None

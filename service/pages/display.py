@@ -1,12 +1,10 @@
-"""Shows users scope values, claims, devices and times (RFC 6749 §3.3)."""
+"""Shows users scope values, claims and devices (RFC 6749 §3.3)."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import msgspec
@@ -118,32 +116,3 @@ def device(user_agent: str | None) -> Mapping[str, str | bool | None]:
 
     system = first(_SYSTEMS)
     return {"browser": first(_BROWSERS), "system": system, "is_mobile": system in _MOBILE}
-
-
-def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]]:
-    """Return the filters of one language; a text that lacks it is shown in the default one."""
-    from babel import dates  # noqa: PLC0415 - with time zones and numbers, for those who show pages
-
-    locale = tag.replace("-", "_")
-
-    def local(text: str | LocalText | None) -> str:
-        return text.in_language(tag, default) if isinstance(text, LocalText) else text or ""
-
-    def ago(seconds: int) -> str:
-        since = timedelta(seconds=min(seconds - time.time(), -1))  # never «in 0 seconds»
-        return dates.format_timedelta(since, add_direction=True, locale=locale)
-
-    def date(seconds: int) -> str:
-        return dates.format_date(datetime.fromtimestamp(seconds, UTC), format="long", locale=locale)
-
-    def date_time(seconds: int) -> str:
-        return f"{dates.format_datetime(seconds, format='medium', locale=locale)} UTC"
-
-    def span(seconds: int) -> str:
-        return dates.format_timedelta(timedelta(seconds=seconds), threshold=2, locale=locale)
-
-    def iso(seconds: int) -> str:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    filters = (local, ago, date, date_time, span, iso)
-    return {each.__name__: each for each in filters}

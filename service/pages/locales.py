@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
 import msgspec
-from babel import Locale, UnknownLocaleError, negotiate_locale
+from babel import Locale, UnknownLocaleError, dates, negotiate_locale
 from babel.core import get_global, parse_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from markupsafe import Markup
 
+from service.model.local_text import LocalText
 from service.protocol.http_headers import read_qualities
 
 SOURCE_LANGUAGE = "en"
@@ -22,6 +27,40 @@ MAX_ACCEPT_LANGUAGE_LENGTH = 1000
 CATALOGUE = "locales/{}/LC_MESSAGES/messages.po"
 _VALUE_IN_TEXT = re.compile(r'(?<!=")%\(\w+\)s')
 """The place of a value, but none in an attribute."""
+
+
+class Language(msgspec.Struct, frozen=True, kw_only=True):
+    """What depends on the language of a page: names and filters of its templates."""
+
+    tag: str
+    locale: Locale
+    default: str
+    """The language of texts that this one lacks."""
+    names: Mapping[str, object]
+    """What every template is given."""
+
+    def local(self, text: str | LocalText | None) -> str:
+        """Return a text of the configuration, in the default language if it lacks this one."""
+        return (
+            text.in_language(self.tag, self.default) if isinstance(text, LocalText) else text or ""
+        )
+
+    def ago(self, seconds: int) -> str:
+        since = timedelta(seconds=min(seconds - time.time(), -1))  # never «in 0 seconds»
+        return dates.format_timedelta(since, add_direction=True, locale=self.locale)
+
+    def date(self, seconds: int) -> str:
+        day = datetime.fromtimestamp(seconds, UTC)
+        return dates.format_date(day, format="long", locale=self.locale)
+
+    def date_time(self, seconds: int) -> str:
+        return f"{dates.format_datetime(seconds, format='medium', locale=self.locale)} UTC"
+
+    def span(self, seconds: int) -> str:
+        return dates.format_timedelta(timedelta(seconds=seconds), threshold=2, locale=self.locale)
+
+    def iso(self, seconds: int) -> str:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Locales(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +74,28 @@ class Locales(msgspec.Struct, frozen=True, kw_only=True):
     def named(cls, folders: Sequence[Path], names: Iterable[str], default: str) -> Locales:
         """Take the languages as they are named in the configuration, such as pt_BR or pt-BR."""
         return cls(folders=folders, tags=tuple(map(_tag, names)), default=_tag(default))
+
+    def load(self, tag: str, title: str | LocalText) -> Language:
+        """Read a language; a title is translated where it is a text of the catalogue, as the default one is."""
+        messages, locale = self.read_messages(tag), Locale.parse(tag, sep="-")
+        language_of_title = None
+        if isinstance(title, LocalText):
+            found = title.find_language(tag, self.default)
+            if found.partition("-")[0] != tag.partition("-")[0]:
+                language_of_title = found or None
+            title = title.in_language(tag, self.default)
+        else:
+            title = messages.gettext(title)
+        names: Mapping[str, object] = {
+            "title": title,
+            # For screen readers, where the title has no text in this language (WCAG 2.2 §3.1.2).
+            "title_lang": language_of_title,
+            "lang": tag,
+            "languages": {each: own_name(each) for each in self.tags},
+            "text_direction": locale.text_direction,
+            **messages_of(messages, text_direction=locale.text_direction),
+        }
+        return Language(tag=tag, locale=locale, default=self.default, names=names)
 
     def read_messages(self, tag: str) -> NullTranslations:
         """Read the messages of a language, those of an earlier folder before those of a later one."""
@@ -115,11 +176,6 @@ def own_name(tag: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def text_direction_of(tag: str) -> str:
-    """Return ltr, or rtl for a language that is written from right to left."""
-    return Locale.parse(tag, sep="-").text_direction
-
-
 def _tag(name: str) -> str:
     return name.replace("_", "-")
 
@@ -155,9 +211,6 @@ def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
 
 
 def _compile(source: Path) -> GNUTranslations:
-    from babel.messages.mofile import write_mo  # noqa: PLC0415 - for those who have more languages than English
-    from babel.messages.pofile import read_po  # noqa: PLC0415 - likewise
-
     compiled = BytesIO()
     with source.open("rb") as file:
         write_mo(compiled, read_po(file, locale=source.parts[-3]))

@@ -14,19 +14,17 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from service.config.schema.file import Ui
-from service.model.local_text import LocalText
 from service.model.registry import LiveRegistry
 from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.folders import folders_of
 from service.pages.looks import Looks, style_sheet
+from service.pages.templates import render, set_up
 from service.protocol.redirect_uri import FormPost
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
-    from service.pages.locales import Locales
+    from service.pages.locales import Language, Locales
 
 MAX_QUERY_LENGTH = 4096
 _REPEATED = frozenset({"client_id", "redirect_uri", "response_type", "request", "request_uri"})
@@ -45,9 +43,23 @@ class Pages:
         self._folders = folders_of(ui.templates)
         self.looks = Looks(ui, registry)
         self._assets = Assets.load(self._folders, _generated_assets(ui), self.looks.find_file)
-        self._environment_in = cache(self._make_environment)
-        for tag in self._locales.tags if ui.templates else ():
-            self._environment_in(tag)  # it may raise CannotServe
+        self._load_language = cache(self._load)
+
+    def set_up(self, app: web.Application) -> None:
+        """Give the application its templates; raise CannotServe if one of the operator's does not compile."""
+        logo = self._ui.logo
+        names = {
+            "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
+            if isinstance(logo, Path)
+            else logo,
+            "service_links": self._ui.links,
+            "url": self.url,
+            "has_asset": self._has_asset,
+            "is_web": _is_web,
+            "auto_submit": AUTO_SUBMIT,
+            "device": display.device,
+        }
+        set_up(app, self._ui.templates, names)
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the routes of static files."""
@@ -86,7 +98,7 @@ class Pages:
             script=script,
         )
         page = web.Response(
-            text=self._environment_in(tag).get_template(template).render(context),
+            text=render(request, template, context, self._load_language(tag)),
             status=status,
             content_type="text/html",
             headers=headers,
@@ -136,53 +148,15 @@ class Pages:
             path = self._assets.path(name)
         return self._issuer.path.rstrip("/") + path
 
+    def _load(self, tag: str) -> Language:
+        return self._locales.load(tag, self._ui.title)
+
     @cached_property
     def _locales(self) -> Locales:
         """The configured languages; made with the first page, because Babel takes 250 KiB."""
         from service.pages.locales import Locales  # noqa: PLC0415 - imports Babel
 
         return Locales.named(self._folders, self._ui.locales, self._ui.default_locale)
-
-    def _make_environment(self, tag: str) -> Environment:
-        """Return what renders pages in a language: 4 MiB with Babel's data, so only a process that shows pages makes one."""
-        from service.pages.templates import environment_in  # noqa: PLC0415 - imports Jinja
-
-        environment = environment_in(tag, self._locales.default, self._ui.templates)
-        # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
-        environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        return environment
-
-    def _globals(self, tag: str) -> dict[str, object]:
-        from service.pages.locales import messages_of, own_name, text_direction_of  # noqa: PLC0415 - imports Babel
-
-        translations, title, logo = self._locales.read_messages(tag), self._ui.title, self._ui.logo
-        text_direction = text_direction_of(tag)
-        return {
-            "title": title.in_language(tag, self._locales.default)
-            if isinstance(title, LocalText)
-            else translations.gettext(title),  # the default one has a translation
-            "title_lang": self._language_of_title(tag),
-            "lang": tag,
-            "languages": {each: own_name(each) for each in self._locales.tags},
-            "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
-            if isinstance(logo, Path)
-            else logo,
-            "service_links": self._ui.links,
-            "text_direction": text_direction,
-            "url": self.url,
-            "has_asset": self._has_asset,
-            "is_web": _is_web,
-            "auto_submit": AUTO_SUBMIT,
-            "device": display.device,
-            **messages_of(translations, text_direction=text_direction),
-        }
-
-    def _language_of_title(self, tag: str) -> str | None:
-        """Return the language of a title that has no text in this one, for screen readers (WCAG 2.2 §3.1.2)."""
-        if not isinstance(self._ui.title, LocalText):
-            return None
-        found = self._ui.title.find_language(tag, self._locales.default)
-        return None if found.partition("-")[0] == tag.partition("-")[0] else found or None
 
     def _has_asset(self, name: str) -> bool:
         return self._assets.find(name) is not None

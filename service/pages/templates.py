@@ -1,29 +1,60 @@
-"""Compiles the templates: the operator's own, and the built-in ones. Pages import it, and Jinja, when the first is shown."""
+"""Renders templates by aiohttp-jinja2: the operator's own, and the built-in ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import aiohttp_jinja2
 import jinja2
+from aiohttp import web
+from jinja2.runtime import Context
 
 from service.config.problem import CannotServe, Finding
-from service.pages.display import filters_in
 from service.pages.folders import BUILT_IN, folders_of
 
+if TYPE_CHECKING:
+    from service.pages.locales import Language
 
-def environment_in(tag: str, default: str, templates: Path | None) -> jinja2.Environment:
-    """Return what renders the templates in one language; raise CannotServe if one of the operator's does not compile."""
+FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
+"""The filters of templates: methods of `Language`."""
+
+_language: ContextVar[Language] = ContextVar("language")
+"""The language of the page that is being rendered."""
+
+
+class LocalContext(Context):
+    """Finds the names that a language has, such as `_` and `lang`, also in macros of an imported template."""
+
+    def resolve_or_missing(self, key: str) -> Any:
+        """Return a variable; the language's one comes after what the page and the environment have."""
+        names = _language.get().names
+        return names[key] if key in names and key not in self else super().resolve_or_missing(key)
+
+
+def set_up(
+    app: web.Application, templates: Path | None, names: Mapping[str, object]
+) -> jinja2.Environment:
+    """Give the application the environment of its templates, which are given these names.
+
+    Raise CannotServe if a template of the operator does not compile.
+    """
     ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
-    environment = jinja2.Environment(
+    environment = aiohttp_jinja2.setup(
+        app,
+        default_helpers=False,
         # `builtin/` reaches our template from an operator's that extends it.
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders_of(templates)), ours]),
-        autoescape=True,
+        filters={name: _make_filter(name) for name in FILTERS},
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters.update(filters_in(tag, default))
+    environment.context_class = LocalContext
+    del environment.globals["app"]  # no template reaches the application
+    environment.globals.update(names)
     for name in _templates_in(templates) if templates else ():
         try:
             environment.get_template(name)
@@ -32,10 +63,30 @@ def environment_in(tag: str, default: str, templates: Path | None) -> jinja2.Env
     return environment
 
 
+def render(
+    request: web.Request, template: str, context: Mapping[str, object], language: Language
+) -> str:
+    """Return the page in this language."""
+    token = _language.set(language)
+    try:
+        return aiohttp_jinja2.render_string(template, request, context)
+    finally:
+        _language.reset(token)
+
+
+def _make_filter(name: str) -> Callable[[Context, Any], str]:
+    @jinja2.pass_context  # or Jinja would evaluate it for a constant once, in the language of the first page
+    def in_language(_: Context, value: Any) -> str:
+        text: str = getattr(_language.get(), name)(value)
+        return text
+
+    return in_language
+
+
 def why_not_compiled(folder: Path) -> Iterator[str]:
     """Yield the file, line and reason for each template in an operator's folder that does not compile."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True)
-    environment.filters.update(filters_in("en"))
+    environment.filters.update(dict.fromkeys(FILTERS, str))
     for name in _templates_in(folder):
         try:
             environment.get_template(name)

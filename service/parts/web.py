@@ -70,6 +70,11 @@ class PageParts:
             lockout=configuration.limits.lockout,
         )
 
+    def set_up(self, app: web.Application) -> None:
+        """Let the app render templates, and show a page for unknown paths; CannotServe if a template does not compile."""
+        self.pages.set_up(app)
+        app.middlewares.append(self.errors.show_unknown_path)
+
     @property
     def guard(self) -> TokenGuard:
         """Finds the access tokens of requests."""

@@ -121,7 +121,6 @@ signing: {encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY}
 UNUSED = {
     "babel",
     "ctypes",
-    "jinja2",
     "service.clients.documents",
     "service.clients.registration.metadata",
     "service.clients.registration.registration",

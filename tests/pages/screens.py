@@ -291,6 +291,7 @@ class Browser:
         )
         self.app = web.Application()
         self.app.add_routes(self.pages.routes())
+        self.pages.set_up(self.app)
 
     def request(self, **headers: str) -> web.Request:
         return make_mocked_request("GET", "/", headers=headers, app=self.app)

@@ -107,6 +107,23 @@ def test_an_operators_template_that_does_not_compile_stops_the_start(tmp_path: P
         Browser(tmp_path)
 
 
+def test_operators_template_cannot_reach_the_application(tmp_path: Path) -> None:
+    write(tmp_path, "login.html", "{{ app }}{{ static }}{{ request }}")
+    assert Browser(tmp_path).sees("login.html").text == ""
+
+
+def test_operators_macro_and_constants_are_in_the_language_of_each_page(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "own.html",
+        '{% macro own() %}{{ lang }} {{ _("Cancel") }} {{ 60 | span }}{% endmacro %}',
+    )
+    write(tmp_path, "login.html", '{% import "own.html" as own %}{{ own.own() }}')
+    browser = Browser(tmp_path)
+    found = [browser.sees("login.html", accept=tag).text for tag in ("en", "de", "en")]
+    assert found == ["en Cancel 60 seconds", "de Abbrechen 60 Sekunden", "en Cancel 60 seconds"]
+
+
 def test_an_operators_title_is_not_translated() -> None:
     text = Browser(title="100% <Acme>").sees("login.html").text or ""
     assert "<h1>100% &lt;Acme&gt;</h1>" in text
