@@ -100,6 +100,19 @@ def require_notifier(notifier: object) -> None:
     _require_method(notifier, "notify", "async def notify(self, notice)")
 
 
+def require_credential_provider_factory(made: object) -> None:
+    """Raise PluginError if this cannot make a CredentialProvider of redis-py."""
+    _require_arguments(made, (), "a CredentialProvider is made without arguments")
+    if isinstance(made, type):
+        require_credential_provider(made)
+
+
+def require_credential_provider(provider: object) -> None:
+    """Raise PluginError if a class, or an instance, cannot provide the credentials for Redis."""
+    if not callable(getattr(provider, "get_credentials_async", None)):
+        _require_method(provider, "get_credentials", "def get_credentials(self)")
+
+
 def describe_exception(error: BaseException) -> str:
     """Return the type, the message and the last line of the operator's code, if that ran at all."""
     _, *theirs = extract_tb(error.__traceback__)

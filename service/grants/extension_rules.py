@@ -16,7 +16,7 @@ _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
-    """Handlers, the UserStore and the notifiers can be imported, and called as documented; no instance is made before the start."""
+    """Handlers, the UserStore, the notifiers and the provider of credentials can be imported, and called as documented; no instance is made before the start."""
     if ":" in file.users.source:
         yield from _check(
             ("users", "source"), file.users.source, plugins.require_user_store_factory
@@ -28,6 +28,12 @@ def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
     if file.users.notifier is not None:
         yield from _check(
             ("users", "notifier"), file.users.notifier, plugins.require_notifier_factory
+        )
+    if file.store.credential_provider is not None:
+        yield from _check(
+            ("store", "credential_provider"),
+            file.store.credential_provider,
+            plugins.require_credential_provider_factory,
         )
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")

@@ -17,7 +17,7 @@ from service.model.timings import ignore_timing
 from service.observe.event_log import EventLog, FanOut
 from service.outgoing.around import LateHttp, TimedHttp
 from service.store.memory import StoreMemory
-from service.store.opening import open_store
+from service.store.opening import open_credentials, open_store
 from service.store.rate_limit import RateLimit
 from service.store.room import Room, network_limit
 from service.store.stores import Stores
@@ -64,6 +64,7 @@ class Shared:
         self.kv = open_store(
             store.url,
             password=store.password,
+            credentials=open_credentials(store),
             timeout=store.timeout,
             wait_for_replicas=store.wait_for_replicas,
             tracking=Tracking(store.tracking_entries) if store.tracks else None,

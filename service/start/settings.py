@@ -33,6 +33,17 @@ def store_has_one_password(file: ConfigurationFile) -> Iterator[Finding]:
     """The password of Redis is given once."""
     if file.store.password is not None and urlsplit(file.store.url).password:
         yield Finding(("store", "password"), "store.url has one too", "take one of them out")
+    if file.store.credential_provider is None:
+        return
+    url = urlsplit(file.store.url)
+    if not _is_shared(file):
+        message = "memory:// asks for no credentials"
+        yield warning(
+            ("store", "credential_provider"), message, "leave it out, or use a Redis store"
+        )
+    elif file.store.password is not None or url.username or url.password:
+        message = "store.password or store.url has credentials too"
+        yield Finding(("store", "credential_provider"), message, "take one of them out")
 
 
 def gateways_are_trusted(file: ConfigurationFile) -> Iterator[Finding]:

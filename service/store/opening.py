@@ -1,6 +1,6 @@
 """Opens the store by its URL: one Redis, Sentinel, a Cluster, or the embedded store.
 
-redis-py reads URLs and makes TLS contexts; fakeredis answers through it.
+redis-py reads URLs, makes TLS contexts and provides credentials; fakeredis answers through it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from urllib.parse import SplitResult, urlsplit
 
 from redis import exceptions
 from redis.asyncio.connection import RedisSSLContext, parse_url
+from redis.credentials import (
+    CredentialProvider,
+    StreamingCredentialProvider,
+    UsernamePasswordCredentialProvider,
+)
 
+from service.config import plugins
+from service.config.schema.store import Store
 from service.model.events import Emit
 from service.model.timings import ignore_timing
 from service.store.engine.channels import GroupCommit, Multiplexed
 from service.store.engine.cluster import Clustered
 from service.store.engine.connection import TrackingConnection
 from service.store.engine.engine import Channel, ConnectionLost, Engine, ResponseError
-from service.store.engine.server import Address, Connect, Sentinels, Server
+from service.store.engine.server import Address, Connect, Credentials, Sentinels, Server
 from service.store.keyvalue import KeyValue
 from service.store.tracking import Tracking
 from service.store.verbs import Command
@@ -44,12 +51,13 @@ def open_store(
     url: str,
     *,
     password: str | None = None,
+    credentials: Credentials | None = None,
     timeout: float,
     wait_for_replicas: int = 0,
     tracking: Tracking | None = None,
     timed: Emit = ignore_timing,
 ) -> KeyValue:
-    """Return the store behind a URL, with the password that it does not have itself; it connects when it is first used.
+    """Return the store behind a URL, with the password or credentials that it does not have itself; it connects when it is first used.
 
     One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
     keeps what is read to be tracked; `timed` receives the duration of each round trip.
@@ -59,9 +67,50 @@ def open_store(
         engine = Engine(channel=embedded, durable=embedded, tracked=embedded)
     else:
         engine = _open_engine(
-            _channels_to(urlsplit(url), password, timeout), timeout, wait_for_replicas, tracking
+            _channels_to(urlsplit(url), password, credentials, timeout),
+            timeout,
+            wait_for_replicas,
+            tracking,
         )
     return KeyValue(engine, timeout=timeout, tracking=tracking, timed=timed)
+
+
+def open_credentials(store: Store) -> Credentials | None:
+    """Return the credentials of the operator's provider, made once without arguments; None without a name. CannotServe if that fails."""
+    if store.credential_provider is None:
+        return None
+    location = ("store", "credential_provider")
+    require = plugins.require_credential_provider
+    provider: Any = plugins.make_plugin(store.credential_provider, location, require)
+    credentials = Credentials(
+        provider if _is_async(provider) else _InThread(provider),
+        resend_after=store.credentials_refresh_interval,
+    )
+    if isinstance(provider, StreamingCredentialProvider):
+
+        async def resend(_: object) -> None:
+            credentials.resend()
+
+        provider.on_next(
+            cast("Callable[[Any], None]", resend)
+        )  # as redis.asyncio registers its own
+    return credentials
+
+
+class _InThread(CredentialProvider):
+    """Asks a provider that has the blocking method alone."""
+
+    def __init__(self, provider: CredentialProvider) -> None:
+        self._provider = provider
+
+    async def get_credentials_async(self) -> tuple[str] | tuple[str, str]:
+        return await asyncio.to_thread(self._provider.get_credentials)
+
+
+def _is_async(provider: object) -> bool:
+    """Return whether a provider has its own async method; the one of redis-py would block the event loop."""
+    method = getattr(type(provider), "get_credentials_async", None)
+    return method not in (None, CredentialProvider.get_credentials_async)
 
 
 def _open_engine(
@@ -84,7 +133,7 @@ def _open_engine(
 
 
 def _channels_to(
-    url: SplitResult, password: str | None, timeout: float
+    url: SplitResult, password: str | None, credentials: Credentials | None, timeout: float
 ) -> Callable[[ChannelKind, Tracking | None], Channel]:
     """Return the function that makes a channel of any kind to the servers of a URL."""
     scheme, _, topology = url.scheme.partition("+")
@@ -96,7 +145,7 @@ def _channels_to(
         for host in hosts.split(",")
     ]
     options: Mapping[str, Any] = dict(parse_url(each[0]))
-    server = _server(options, password, timeout)
+    server = _server(options, password, credentials, timeout)
     if topology == "cluster":
         seeds = [_address(parse_url(one), REDIS_PORT) for one in each]
         return lambda kind, tracking: Clustered(
@@ -104,21 +153,26 @@ def _channels_to(
         )
     connect: Connect = server.connect
     if topology == "sentinel":
-        login = _introduction(options.get("sentinel_username"), options.get("sentinel_password"))
-        sentinel = replace(server, introduction=login, timeout=SENTINEL_SECONDS)
+        login = _credentials(options.get("sentinel_username"), options.get("sentinel_password"))
+        sentinel = replace(server, credentials=login, database=0, timeout=SENTINEL_SECONDS)
         sentinels = [sentinel.with_address(_address(parse_url(one), SENTINEL_PORT)) for one in each]
         connect = Sentinels(sentinels, master, server.with_address).connect
     return lambda kind, _: kind(connect)
 
 
-def _server(options: Mapping[str, Any], password: str | None, timeout: float) -> Server:
+def _server(
+    options: Mapping[str, Any],
+    password: str | None,
+    credentials: Credentials | None,
+    timeout: float,
+) -> Server:
     """Return the server that redis-py's arguments of a connection describe."""
     is_tls = "connection_class" in options and "path" not in options
     return Server(
         address=options.get("path") or _address(options, REDIS_PORT),
-        introduction=_introduction(
-            options.get("username"), options.get("password") or password, options.get("db", 0)
-        ),
+        credentials=credentials
+        or _credentials(options.get("username"), options.get("password") or password),
+        database=options.get("db", 0),
         make_tls_context=partial(_make_tls_context, options) if is_tls else None,
         timeout=timeout,
     )
@@ -128,18 +182,10 @@ def _address(options: Mapping[str, Any], default_port: int) -> Address:
     return options.get("host", "localhost"), options.get("port", default_port)
 
 
-def _introduction(
-    username: str | None, password: str | None, database: int = 0
-) -> tuple[Command, ...]:
-    """Return AUTH and SELECT, where they are needed."""
-    commands: list[Command] = []
-    if username:
-        commands.append(("AUTH", username, password or ""))
-    elif password:
-        commands.append(("AUTH", password))
-    if database:
-        commands.append(("SELECT", database))
-    return tuple(commands)
+def _credentials(username: str | None, password: str | None) -> Credentials | None:
+    if not username and not password:
+        return None
+    return Credentials(UsernamePasswordCredentialProvider(username, password))
 
 
 def _make_tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:

@@ -73,6 +73,15 @@ class UsersOfSomething(Users):
 
 class LostUsers(Users):
     def __init__(self): raise OSError("no database")
+
+class Credentials:
+    def get_credentials(self): ...
+
+class AsyncCredentials:
+    async def get_credentials_async(self): ...
+
+class CredentialsOf(Credentials):
+    def __init__(self, user): ...
 """
 
 
@@ -135,6 +144,27 @@ def test_a_grant_type_that_only_an_instance_knows_is_a_warning(
 def test_user_store_has_its_shape(problems: Problems, name: str, why: str) -> None:
     problem = problems(f"users: {{source: '{name}'}}")["users.source"]
     assert (problem.severity, problem.message.startswith(why)) == ("error", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "said"),
+    [
+        ("Credentials", "url: 'redis://h'", ""),
+        ("AsyncCredentials", "url: 'redis://h'", ""),
+        ("CredentialsOf", "url: 'redis://h'", "error: cannot be called without arguments"),
+        ("Users", "url: 'redis://h'", "error: has no method get_credentials"),
+        ("Credentials", "url: 'redis://h', password: p", "error: store.password or store.url has"),
+        ("Credentials", "url: 'redis://u@h'", "error: store.password or store.url has"),
+        ("Credentials", "url: 'memory://'", "warning: memory:// asks for no credentials"),
+    ],
+)
+def test_credential_provider_has_its_shape_and_is_alone(
+    problems: Problems, name: str, others: str, said: str
+) -> None:
+    found = problems(f"store: {{{others}, credential_provider: 'shaped:{name}'}}")
+    problem = found.get("store.credential_provider")
+    assert (f"{problem.severity}: {problem.message}" if problem else "").startswith(said)
+    assert (problem is None) is (said == "")
 
 
 CANNOT_BE_MADE = {

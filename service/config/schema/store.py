@@ -117,6 +117,11 @@ class Store(types.Section):
     password: types.Text | None = field(default=None, repr=False)
     """The password, as it is, such as ${file:/run/secrets/redis}: in the URL it would have to be percent-encoded. A name, where Redis
     has users, stays in the URL: redis://name@host."""
+    credential_provider: types.PluginName | None = None
+    """The import path of a class of your own in place of a password, such as my_package.cloud:MyCredentials: a CredentialProvider of
+    redis-py, which gives each new connection its credentials. null: name and password are those above."""
+    credentials_refresh_interval: types.Lifetime = 300
+    """How often open connections are authenticated again by credential_provider: less than what its credentials last."""
     key_prefix: types.KeyPrefix = "ts"
     """The prefix of every key in the store: letters, digits and . _ : -"""
     timeout: types.Timeout = 2

@@ -28,8 +28,8 @@ _packed = cast("Callable[[Command], bytes]", hiredis.pack_command)  # whose own 
 TICK = 0.025
 """Seconds between two looks for commands that have waited too long."""
 
-_NO_MASTER = ("READONLY", "MASTERDOWN")
-"""How an error reply begins if Redis has become a replica: then the new master has to be found."""
+_OUTDATED = ("READONLY", "MASTERDOWN", "NOAUTH")
+"""How an error reply begins if Redis has become a replica, or if credentials have expired: then a new connection is needed."""
 
 SETTLING = 1.0
 """Seconds for which a new connection is not given up for another: the last search has found it."""
@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether commands can be sent, and reach the master."""
+        """Whether commands can be sent, and reach the master as an authenticated user."""
         return self._transport is not None and not self._outdated
 
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
         except hiredis.HiredisError as error:
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
         if self._outdated and not self._waiting:
-            self.abort(ConnectionLost("Redis has become a replica"))
+            self.abort(ConnectionLost("Redis has become a replica, or asks for credentials again"))
 
     def handle_push(self, push: list[Any]) -> None:
         """Take what Redis says without being asked (RESP3); nothing on this connection."""
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
 
     def _make_error(self, text: str) -> ResponseError:
         """Return an error reply; replies are not searched for the few that matter here."""
-        if text.startswith(_NO_MASTER):
+        if text.startswith(_OUTDATED):
             self._outdated = self.heard_at - self._opened_at > SETTLING
         return ResponseError(text)
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
+import structlog
+
+from service.caching import SingleFlight
+from service.config.plugins import describe_exception
 from service.store.engine.connection import Connection, words_of
 from service.store.engine.engine import TROUBLE, ConnectionLost, ResponseError
 from service.store.verbs import Command
+
+log = structlog.stdlib.get_logger(__name__)
 
 Address = tuple[str, int]
 
@@ -29,6 +36,79 @@ NAME: Command = ("CLIENT", "SETINFO", "LIB-NAME", "token-service")
 _SERVES_NOBODY = ("NOAUTH", "DENIED", "ERR max number of clients")
 """How the reply to NAME begins if no other command will be answered either."""
 
+PROVIDER_SECONDS = 10.0
+"""Time for a credential provider, and for the open connections, when credentials are sent again."""
+
+RETRY = 10.0
+"""Seconds until credentials that could not be sent are fetched again."""
+
+
+class CredentialProvider(Protocol):
+    """A `CredentialProvider` of redis-py, or anything else with this method."""
+
+    async def get_credentials_async(self) -> Sequence[str]:
+        """Return a name and a password, or a password alone."""
+        ...
+
+
+class Credentials:
+    """Authenticates connections; credentials that expire are sent again on the connections that are open."""
+
+    def __init__(self, provider: CredentialProvider, *, resend_after: float | None = None) -> None:
+        """Take the seconds after which they are sent again; None if they never change."""
+        self._provider = provider
+        self._resend_after = resend_after
+        self._connections: set[Connection] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._sending: SingleFlight[None, None] = SingleFlight()
+
+    async def fetch(self) -> Command:
+        """Return the AUTH command; raise ConnectionLost if the provider fails."""
+        try:
+            return ("AUTH", *await self._provider.get_credentials_async())
+        except Exception as error:  # the operator's code may raise anything
+            cause = f"store.credential_provider failed: {describe_exception(error)}"
+            raise ConnectionLost(cause) from error
+
+    def watch(self, connection: Connection) -> None:
+        """Send new credentials on this connection, too, as long as it is open."""
+        if self._resend_after is not None:
+            self._connections.add(connection)
+            if self._timer is None:
+                self._schedule(self._resend_after)
+
+    def resend(self) -> None:
+        """Fetch the credentials and send them on all open connections, once for all who ask at the same time."""
+        self._sending.start(None, self._resend)
+
+    async def _resend(self) -> None:
+        seconds = self._resend_after
+        try:
+            async with asyncio.timeout(PROVIDER_SECONDS):
+                await self._send(await self.fetch())
+        except TROUBLE as error:
+            log.warning("redis credentials were not renewed", cause=words_of(error))
+            seconds = RETRY if seconds is None else min(seconds, RETRY)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._connections and seconds is not None:
+            self._schedule(seconds)
+
+    async def _send(self, command: Command) -> None:
+        """Raise the first refusal; a connection that is lost meanwhile is opened again with the new credentials."""
+        self._connections = {each for each in self._connections if each.is_open}
+        due = monotonic() + PROVIDER_SECONDS
+        sent = [each.ask([command], due=due) for each in self._connections]
+        for replies in await asyncio.gather(*sent, return_exceptions=True):
+            if isinstance(replies, list) and isinstance(replies[0], ResponseError):
+                raise replies[0]
+
+    def _schedule(self, seconds: float) -> None:
+        # Spread, so that many replicas do not all ask the provider at once.
+        wait = seconds * random.uniform(0.8, 1)  # noqa: S311 - no secret
+        self._timer = asyncio.get_running_loop().call_later(wait, self.resend)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
@@ -36,8 +116,8 @@ class Server:
 
     address: Address | str
     """Host and port, or the path of a unix socket."""
-    introduction: tuple[Command, ...] = field(default=(), repr=False)
-    """AUTH and SELECT, where they are needed."""
+    credentials: Credentials | None = None
+    database: int = 0
     make_tls_context: Callable[[], ssl.SSLContext] | None = field(default=None, repr=False)
     """Reads the certificates anew for each connection; None without TLS."""
     timeout: float
@@ -61,6 +141,8 @@ class Server:
             raise ConnectionLost(f"{self.name} did not answer in time") from None
         except (OSError, ValueError) as error:  # ValueError: there cannot be such a host or path
             raise ConnectionLost(f"{self.name} cannot be connected to: {error}") from error
+        if self.credentials is not None:
+            self.credentials.watch(connection)
         connection.begin()
         return connection
 
@@ -98,7 +180,11 @@ class Server:
         return connection
 
     async def _introduce(self, connection: Connection) -> None:
-        commands = [*self.introduction, NAME]
+        commands = [NAME]
+        if self.database:
+            commands.insert(0, ("SELECT", self.database))
+        if self.credentials is not None:
+            commands.insert(0, await self.credentials.fetch())
         replies = await connection.ask(commands, due=monotonic() + self.timeout)
         for command, reply in zip(commands, replies, strict=True):
             if not isinstance(reply, ResponseError):
