@@ -1,4 +1,4 @@
-"""Explains whether the JWT of a trusted issuer holds as an assertion, and whom it is about (RFC 7523 §3)."""
+"""Explains whether the JWT of another issuer holds, and who or what it is about (RFC 7523 §3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from service.parts.whole import Parts
 from service.protocol.id_jag import TYP
 
 
-async def explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
+async def explain_foreign(parts: Parts, token: str) -> dict[str, str] | None:
+    """Explain a JWT that somebody else has issued; None if it is of no issuer of the configuration."""
+    return await _explain_workload(parts, token) or await _explain_assertion(parts, token)
+
+
+async def _explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
     """Return what the bearer grant would say of it, without using it up; None if no trusted issuer has its `iss`."""
     try:
         iss = unverified_claims(token).get("iss")
@@ -31,7 +36,7 @@ async def explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
     return facts | _describe(found) | {"state": state}
 
 
-async def explain_workload(parts: Parts, token: str) -> dict[str, str] | None:
+async def _explain_workload(parts: Parts, token: str) -> dict[str, str] | None:
     """Return which client or API a workload with this token is; None if it is of no issuer of `workload_issuers`."""
     request = RequestCredentials.of_assertion(token, endpoint="", now=clock())
     workloads = parts.clients.authentication.workloads

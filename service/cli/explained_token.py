@@ -49,7 +49,9 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
-        foreign = await _explain_foreign(parts, token)
+        from service.cli.explained_assertion import explain_foreign  # noqa: PLC0415 - with what verifies them
+
+        foreign = await explain_foreign(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.type_of(jose.unverified_header(token))
     if typ == id_jag.TYP:
@@ -65,13 +67,6 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         kind = "access token (JWT)"
         state = await _state(parts.tokens.active_tokens.check(token))
     return {"kind": kind} | await _explain_claims(parts, claims, state)
-
-
-async def _explain_foreign(parts: Parts, token: str) -> Facts | None:
-    """Explain a JWT of a trusted issuer, or of a workload; None if it is neither."""
-    from service.cli.explained_assertion import explain_assertion, explain_workload  # noqa: PLC0415 - with what verifies them
-
-    return await explain_workload(parts, token) or await explain_assertion(parts, token)
 
 
 def _explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Finds clients: of config.yaml, made by its rules of workloads, dynamically registered (RFC 7591), or named by a URL."""
+"""Finds clients: of config.yaml, made by rules of it, dynamically registered (RFC 7591), or named by a URL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from service.caching import BoundedCache
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions, RegisteredClient, selector_of
 from service.model.registry import LiveRegistry, Registry
-from service.model.workload import find_template
 from service.protocol.errors import OAuthError
 from service.store.stores import Stores
 from service.store.verbs import Read
@@ -27,7 +26,7 @@ log = structlog.stdlib.get_logger(__name__)
 CACHED_CLIENTS = 500
 
 CACHED_MADE = 5000
-"""Clients of workloads; an introspection of each token needs its client."""
+"""Clients that rules make; an introspection of each token needs its client."""
 
 
 class RegisteredClients(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,23 +110,21 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.documents is None else await self.documents.find(client_id)
 
     def _find_configured(self, client_id: str) -> Client | None:
-        """Return the client of an entry, which may be a template, or of a rule of `workload_issuers`."""
+        """Return the client of an entry, which may be a template, or of a rule."""
         registry = self.registry.current
         configured = registry.clients.get(client_id)
-        if configured is not None or not registry.workload_issuers:
-            return configured
-        return self._find_made(client_id, registry)
+        return self._find_made(client_id, registry) if configured is None else configured
 
     def _find_made(self, client_id: str, registry: Registry) -> Client | None:
-        """Return the client that a rule of `workload_issuers` makes, with the settings of the rule's template.
+        """Return the client that a rule of the operator makes, with the settings of the rule's template.
 
         Its id is never one that an API resource has, or that a dynamically registered client may have.
         """
+        if selector_of(client_id) or client_id in registry.api_resources:
+            return None
         key = registry.generation, client_id
         client = self._made.get(key)
-        if client is not None or selector_of(client_id) or client_id in registry.api_resources:
-            return client
-        template = find_template(registry.workload_issuers.values(), client_id)
+        template = registry.find_template(client_id) if client is None else None
         if template is not None and template in registry.clients:
             client = replace(registry.clients[template], client_id=client_id, template=False)
             self._made.put(key, client)

@@ -178,7 +178,7 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 insufficient, request, parameters=self._name_metadata(api)
             )
         make = self.transaction_tokens.issue_to_gateway
-        return {"Txn-Token": await make(token, domain, workload=api.name, scope=scope)}
+        return {"Txn-Token": await make(token, domain, by=api.name, scope=scope)}
 
     def _is_met(self, demand: Demand, token: ActiveToken) -> bool:
         """Return whether the user has authenticated well enough, and not too long ago (RFC 9470 §6)."""
@@ -198,7 +198,7 @@ def _refuse() -> Answer:
 
 
 def _read_credentials(header: str) -> RequestCredentials:
-    """Return the credentials of an API: its secret by Basic, or the token of its workload as Bearer."""
+    """Return the credentials of an API: its secret by Basic, or a token of its platform as Bearer."""
     scheme, _, token = header.partition(" ")
     if scheme.lower() == "bearer":
         return RequestCredentials.of_assertion(token.strip(), endpoint=PATH, now=clock())

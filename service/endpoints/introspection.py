@@ -94,7 +94,7 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
         if not _wants_jwt(request, caller):
             content = json_answer(answer)
-            # What proves a workload expires.
+            # An assertion that proves the caller expires.
             if sources and answer is not INACTIVE and "client_assertion" not in params:
                 self._remember(request, content, found, caller, sources)
             return content

@@ -9,7 +9,6 @@ from service.config.problem import Finding, Location, nearest, warning
 from service.config.schema.file import ConfigurationFile
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL
-from service.model.workload import find_template
 from service.protocol.subject_template import find_claim_names, has_fixed_text
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
@@ -105,7 +104,7 @@ def clients_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
     known = {client.client_id for client in file.clients}
     for at, entry in enumerate(file.trusted_issuers):
         for name in sorted(entry.clients - known):
-            if find_template(file.workload_issuers, name) is not None:
+            if file.find_template(name) is not None:
                 continue
             location = ("trusted_issuers", at, "clients", name)
             message, hint = f"there is no client {name}", nearest(name, known)

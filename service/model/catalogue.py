@@ -16,7 +16,7 @@ class Credential(Enum):
     KEYS = "jwks or jwks_uri"
     CERTIFICATE_SUBJECT = "a tls_client_auth_… subject"
     CERTIFICATE = "self_signed_certificates, or x5c in jwks or jwks_uri"
-    WORKLOAD = "a rule of workload_issuers"
+    RULE = "a rule of workload_issuers"
     NOTHING = "nothing"
 
 

@@ -36,7 +36,7 @@ class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def of_assertion(cls, token: str, *, endpoint: str, now: int) -> RequestCredentials:
-        """Return the credentials of a workload that sends its token in a header, as if they were in a form (RFC 7523 §2.2)."""
+        """Return the credentials of a caller that sends an assertion in a header, as if they were in a form (RFC 7523 §2.2)."""
         sent = {"client_assertion": (token,), "client_assertion_type": (CLIENT_ASSERTION,)}
         return cls(
             endpoint=endpoint, authorization=None, params=Params(sent), certificate=None, now=now

@@ -21,7 +21,7 @@ from service.model.token_exchange import ExchangeRule
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
-from service.model.workload import WorkloadIssuer
+from service.model.workload import WorkloadIssuer, find_template
 from service.protocol.normal_url import normalize_url
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
@@ -227,6 +227,16 @@ class Registry:
     def scope(self, name: str) -> Scope | None:
         """Return the API scope or identity resource of that name."""
         return self.api_scopes.get(name) or self.identity_resources.get(name)
+
+    def find_template(self, client_id: str) -> str | None:
+        """Return the client whose settings this one has, which a rule of the operator makes; None if none does."""
+        return find_template(self.workload_issuers.values(), client_id)
+
+    @property
+    def used_templates(self) -> frozenset[str]:
+        """The clients whose settings those have that rules make."""
+        rules = [rule for issuer in self.workload_issuers.values() for rule in issuer.rules]
+        return frozenset(rule.template for rule in rules if rule.template is not None)
 
     def find_tenant(self, name: str) -> Tenant | None:
         """Return the tenant of that name; any valid name is one if no tenants are configured."""

@@ -1,14 +1,31 @@
-"""Issuers of workload identities, and the rules that say which client or API a workload is (RFC 7523 §3)."""
+"""Issuers of workload identities, the rules that say which client or API a workload is, and how names are matched and made (RFC 7523 §3)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from service.model import types
-from service.protocol import workload
+from service.protocol.subject_template import find_claim_names
 
+SPIFFE = "spiffe://"
+JWT_SPIFFE = "urn:ietf:params:oauth:client-assertion-type:jwt-spiffe"
+"""The `client_assertion_type` of a JWT-SVID (draft-ietf-oauth-spiffe-client-auth)."""
+LONGEST_CLIENT_ID = 256
+ANY = "*"
+
+_KUBERNETES = re.compile(r"system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})")
+_TRUST_DOMAIN = r"[a-z0-9._-]{1,255}"
+_SPIFFE_ID = re.compile(rf"spiffe://({_TRUST_DOMAIN})/([A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*)")
+_LONGEST_SPIFFE_ID = 2048
+_NOT_ENCODED = re.compile(r"[^a-z0-9.-]")
+_ENCODED = r"(?:[a-z0-9.-]|%[0-9A-F]{2})+"
+_LABEL = r"[a-z0-9-]+"
+"""A Kubernetes namespace, which has no dots (RFC 1123 label)."""
+_PARTS = re.compile(r"\{([^{}]*)\}")
 _SEPARATOR = {"kubernetes": ":", "spiffe": "/", "oidc": "/"}
 
 
@@ -95,7 +112,7 @@ class WorkloadIssuer(types.Section):
             rule.template
             for rule in self.rules
             if rule.template is not None
-            and workload.can_make(rule.client_id or "", client_id, labels=self.labels)
+            and can_make(rule.client_id or "", client_id, labels=self.labels)
         )
         return next(made, None)
 
@@ -118,14 +135,14 @@ class WorkloadIssuer(types.Section):
         if rule.template is None:
             return Workload(rule, rule.client_id)
         compared = {name: str(claims[name]) for name in rule.patterns}
-        made = workload.make_client_id(rule.client_id, compared | values)
+        made = make_client_id(rule.client_id, compared | values)
         return None if made is None else Workload(rule, made)
 
     def _values_of_subject(self, sub: str) -> dict[str, str] | None:
         """Return the variables that this kind of subject has; None if the subject is malformed."""
         if self.kind == "kubernetes":
-            return workload.split_service_account(sub)
-        return workload.split_spiffe_id(sub) if self.kind == "spiffe" else {}
+            return split_service_account(sub)
+        return split_spiffe_id(sub) if self.kind == "spiffe" else {}
 
     def fits(self, rule: WorkloadRule, claims: Mapping[str, object]) -> bool:
         """Return whether each claim that the rule names has its value; true is not 1."""
@@ -135,7 +152,7 @@ class WorkloadIssuer(types.Section):
             if type(given) is not type(wanted):
                 return False
             if given != wanted and not (
-                isinstance(given, str) and workload.fits(str(wanted), given, self.separator)
+                isinstance(given, str) and matches(str(wanted), given, self.separator)
             ):
                 return False
         return True
@@ -150,3 +167,94 @@ def named_clients(issuers: Iterable[WorkloadIssuer]) -> frozenset[str]:
 def find_template(issuers: Iterable[WorkloadIssuer], client_id: str) -> str | None:
     """Return the template of the first rule that makes a client of this id; None if no rule does."""
     return next(filter(None, (issuer.find_template(client_id) for issuer in issuers)), None)
+
+
+def named_apis(issuers: Iterable[WorkloadIssuer]) -> frozenset[str]:
+    """Return the APIs that workloads are by a rule."""
+    rules = [rule for issuer in issuers for rule in issuer.rules]
+    return frozenset(name for rule in rules if (name := rule.api_resource))
+
+
+def split_service_account(sub: str) -> dict[str, str] | None:
+    """Return `namespace` and `name` of a Kubernetes service account; None for another subject."""
+    found = _KUBERNETES.fullmatch(sub)
+    return None if found is None else {"namespace": found[1], "name": found[2]}
+
+
+def split_spiffe_id(sub: str) -> dict[str, str] | None:
+    """Return `trust_domain` and `path`, without its first slash, of a SPIFFE ID (SPIFFE-ID §2); None for another subject."""
+    found = _SPIFFE_ID.fullmatch(sub) if len(sub) <= _LONGEST_SPIFFE_ID else None
+    if found is None or not {".", ".."}.isdisjoint(found[2].split("/")):
+        return None
+    return {"trust_domain": found[1], "path": found[2]}
+
+
+def is_trust_domain(name: str) -> bool:
+    """Return whether it is the name of a SPIFFE trust domain (SPIFFE-ID §2.1)."""
+    return re.fullmatch(_TRUST_DOMAIN, name) is not None
+
+
+def matches(pattern: str, text: str, separator: str) -> bool:
+    """Return whether a text is what a rule names: equal, or with a `*` for one or more characters of one segment."""
+    if ANY not in pattern:
+        return pattern == text
+    wanted, given = pattern.split(separator), text.split(separator)
+    return len(wanted) == len(given) and all(map(_segment_fits, wanted, given))
+
+
+def _segment_fits(wanted: str, given: str) -> bool:
+    begin, star, end = wanted.partition(ANY)
+    if not star:
+        return wanted == given
+    longer = len(given) > len(begin) + len(end)
+    return longer and given.startswith(begin) and given.endswith(end)
+
+
+def encode(value: str) -> str:
+    """Return the value with everything but `[a-z0-9.-]` percent-encoded, so that different values stay different."""
+    return _NOT_ENCODED.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), value
+    )
+
+
+def make_client_id(pattern: str, values: dict[str, str]) -> str | None:
+    """Return the client id of a workload; None if it is too long for one, or a value is missing."""
+    if not values.keys() >= set(find_claim_names(pattern)):
+        return None
+    made = _PARTS.sub(lambda name: encode(values[name[1]]), pattern)
+    return made if len(made) <= LONGEST_CLIENT_ID else None
+
+
+def can_make(pattern: str, client_id: str, *, labels: frozenset[str] = frozenset()) -> bool:
+    """Return whether some workload would get this client id from the pattern; `labels` are variables without dots."""
+    return _made_by(pattern, labels).fullmatch(client_id) is not None
+
+
+@lru_cache(maxsize=1000)
+def _made_by(pattern: str, labels: frozenset[str]) -> re.Pattern[str]:
+    texts = _PARTS.split(pattern)
+    return re.compile(
+        "".join(
+            (_LABEL if text in labels else _ENCODED) if at % 2 else re.escape(text)
+            for at, text in enumerate(texts)
+        )
+    )
+
+
+def is_ambiguous(pattern: str, *, labels: frozenset[str] = frozenset()) -> bool:
+    """Return whether two workloads could get the same client id: nothing parts two variables for certain."""
+    texts = _PARTS.split(pattern)
+    for before, text, after in zip(texts[1::2], texts[2::2], texts[3::2], strict=False):
+        plain = r"[a-z0-9.%A-F-]" if labels.isdisjoint({before, after}) else r"[a-z0-9-]"
+        if not re.sub(plain, "", text):
+            return True
+    return False
+
+
+def may_be_equal(pattern: str, other: str) -> bool:
+    """Return whether two patterns might make the same client id; true if that cannot be excluded easily."""
+    (first, *_, last), (begin, *_, end) = _PARTS.split(pattern), _PARTS.split(other)
+    if "{" not in pattern or "{" not in other:
+        return can_make(pattern, other) or can_make(other, pattern)
+    heads = first.startswith(begin) or begin.startswith(first)
+    return heads and (last.endswith(end) or end.endswith(last))

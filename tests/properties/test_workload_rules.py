@@ -7,8 +7,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.model.workload import WorkloadIssuer, WorkloadRule
-from service.protocol.workload import can_make, encode, fits, is_ambiguous, make_client_id
+from service.model.workload import (
+    WorkloadIssuer,
+    WorkloadRule,
+    can_make,
+    encode,
+    is_ambiguous,
+    make_client_id,
+    matches,
+)
 
 LABEL = st.text("abcxyz019-", min_size=1, max_size=12)
 NAME = st.text("abcxyz019.-", min_size=1, max_size=12)
@@ -36,7 +43,7 @@ def subject_of(account: tuple[str, str]) -> dict[str, object]:
 @given(text=VALUE, separator=SEPARATOR)
 def test_a_subject_without_a_star_fits_itself_alone(text: str, separator: str) -> None:
     pattern = text.replace("*", "x")
-    assert fits(pattern, text, separator) is (pattern == text)
+    assert matches(pattern, text, separator) is (pattern == text)
 
 
 @given(begin=VALUE, middle=VALUE, end=VALUE, separator=SEPARATOR)
@@ -45,8 +52,8 @@ def test_a_star_stands_for_something_within_one_segment(
 ) -> None:
     begin, end = begin.replace("*", ""), end.replace("*", "")
     within = separator not in middle
-    assert fits(f"{begin}*{end}", begin + middle + end, separator) is within
-    assert not fits(f"{begin}*{end}", begin + end, separator)
+    assert matches(f"{begin}*{end}", begin + middle + end, separator) is within
+    assert not matches(f"{begin}*{end}", begin + end, separator)
 
 
 @given(values=st.tuples(VALUE, VALUE))

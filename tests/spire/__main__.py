@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx2
 
+from service.model.workload import JWT_SPIFFE
 from service.protocol.token_types import CLIENT_ASSERTION
-from service.protocol.workload import JWT_SPIFFE
 from tests.driving.certificate import certified
 from tests.driving.ports import lasting_ports
 from tests.driving.program import eventually, program_running

@@ -13,9 +13,9 @@ from joserfc.jws import JWSRegistry
 from orjson import dumps
 
 from service.keys.jose import Key
+from service.model.workload import JWT_SPIFFE
 from service.protocol.base64url import base64url
 from service.protocol.token_types import CLIENT_ASSERTION
-from service.protocol.workload import JWT_SPIFFE
 from tests.clients.signing import key_of
 from tests.driving.service import Answer, RunningService
 

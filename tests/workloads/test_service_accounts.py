@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.clients import published_keys
-from service.protocol.workload import JWT_SPIFFE
+from service.model.workload import JWT_SPIFFE
 from tests.conftest import Clock, Start
 from tests.driving.key_server import publishing
 from tests.driving.registry import hashed

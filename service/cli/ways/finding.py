@@ -17,7 +17,6 @@ from service.model.authorization import DELEGATION
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.token_exchange import EVERY_CLIENT, SELF, ExchangeCase, ExchangeRule
-from service.model.workload import find_template
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
@@ -67,7 +66,7 @@ def find_entry(registry: Registry, client_id: str) -> str:
     """Return the client whose entry says what this one may do: the template of a client that a rule makes, else itself."""
     if client_id in registry.clients:
         return client_id
-    return find_template(registry.workload_issuers.values(), client_id) or client_id
+    return registry.find_template(client_id) or client_id
 
 
 def find_api(registry: Registry, name: str) -> str:
@@ -78,8 +77,7 @@ def find_api(registry: Registry, name: str) -> str:
 
 def find_ways(registry: Registry) -> tuple[Way, ...]:
     """Return every way of every enabled client, in the order of the file; of a template only where a rule makes clients of it."""
-    issuers = registry.workload_issuers.values()
-    used = {rule.template for issuer in issuers for rule in issuer.rules}
+    used = registry.used_templates
     clients = [
         client
         for client in registry.clients.values()

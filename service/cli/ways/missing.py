@@ -23,8 +23,7 @@ def missing_conditions(
     client = registry.clients[client_id]
     if not client.enabled:
         return ("the client is not enabled (enabled: false)",)
-    rules = [rule for each in registry.workload_issuers.values() for rule in each.rules]
-    if client.template and all(rule.template != client_id for rule in rules):
+    if client.template and client_id not in registry.used_templates:
         return ("no rule of workload_issuers makes clients of this template",)
     wanted = registry.api_resources[api].scopes if scope is None else frozenset({scope})
     lacking: tuple[str, ...] = ()

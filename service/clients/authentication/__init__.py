@@ -103,7 +103,7 @@ def _self_signed_tls_client_auth(parts: MethodParts) -> ClientAuthMethod:
     return SelfSignedTlsClientAuth(parts.published)
 
 
-@client_auth_method(WORKLOAD, Credential.WORKLOAD)
+@client_auth_method(WORKLOAD, Credential.RULE)
 def _workload(parts: MethodParts) -> ClientAuthMethod:
     from service.clients.workloads.assertions import WorkloadMethod
 

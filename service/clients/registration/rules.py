@@ -11,7 +11,7 @@ from dataclasses import fields
 import msgspec
 
 from service.config.problem import Finding
-from service.model.catalogue import Catalogue
+from service.model.catalogue import Catalogue, Credential
 from service.model.client import WITHOUT_REDIRECT_URI
 from service.model.client_entry import ClientEntry
 from service.model.polling import CIBA
@@ -98,10 +98,11 @@ def grant_types_and_response_types_fit(client: ClientEntry, offered: Offered) ->
         yield Finding(("allowed_response_types",), "implicit needs one with id_token or token")
 
 
-def no_client_is_a_workload(client: ClientEntry, _: Offered) -> Iterator[Finding]:
-    """Only rules of the operator say which client a workload is."""
-    if client.token_endpoint_auth_method == "workload":
-        yield Finding(("token_endpoint_auth_method",), "workload cannot be registered")
+def nobody_is_a_client_by_rule(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """A method for clients whom the rules of the operator recognise is for nobody else."""
+    method = client.token_endpoint_auth_method or ""
+    if offered.catalogue.client_auth_methods.get(method) is Credential.RULE:
+        yield Finding(("token_endpoint_auth_method",), f"{method} cannot be registered")
 
 
 def ciba_names_its_mode(client: ClientEntry, _: Offered) -> Iterator[Finding]:
@@ -234,7 +235,7 @@ RULES: tuple[RegistrationRule, ...] = (
     redirects_fit_the_application_type,
     grant_types_and_response_types_fit,
     ciba_names_its_mode,
-    no_client_is_a_workload,
+    nobody_is_a_client_by_rule,
     urls_are_safe,
     requests_can_be_pushed,
     algorithms_are_offered,

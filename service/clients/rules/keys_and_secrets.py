@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from typing import cast
+from typing import Protocol, cast
 
 from service.clients.registration.rules import ENCRYPTED, SIGNED, SYMMETRIC
 from service.clients.rules.mutual_tls import holds_certificate
@@ -18,8 +18,6 @@ from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, pars
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
-from service.model.trusted_issuer import TrustedIssuer
-from service.model.workload import WorkloadIssuer, named_clients
 from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
 _ENCRYPTIONS = tuple(
@@ -53,9 +51,16 @@ _IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
     Credential.KEYS: lambda client: client.has_keys,
     Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
     Credential.CERTIFICATE: holds_certificate,
-    Credential.WORKLOAD: lambda _: True,  # clients/workloads/rules.py looks at the rules
+    Credential.RULE: lambda _: True,  # the rules on these rules see to it
     Credential.NOTHING: lambda _: True,
 }
+
+
+class HasKeys(Protocol):
+    """A party whose public keys may be in its entry."""
+
+    @property
+    def jwks(self) -> Mapping[str, object] | None: ...
 
 
 def auth_method_fits_the_credentials(
@@ -75,7 +80,7 @@ def auth_method_fits_the_credentials(
 
 
 def jwks_holds_public_keys(
-    owner: ClientEntry | ApiResourceEntry | TrustedIssuer | WorkloadIssuer,
+    owner: HasKeys,
 ) -> Iterator[Finding]:
     """A JWK set is a list of whole keys, and private keys stay with their owner (RFC 7517 §4, §5)."""
     if owner.jwks is None:
@@ -222,21 +227,20 @@ def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
 
 def confidential_clients_have_credentials(file: ConfigurationFile) -> Iterator[Finding]:
     """A client that must authenticate has a credential, and a public one has none (RFC 6749 §2.1, §2.3)."""
-    workloads = named_clients(file.workload_issuers)
+    by_rule = file.clients_by_rule
     for at, client in enumerate(file.clients):
-        is_workload = client.template or client.client_id in workloads
-        for finding in _judge_credentials(client, is_workload=is_workload):
+        has_other = client.template or client.client_id in by_rule
+        for finding in _judge_credentials(client, has_other=has_other):
             yield finding.below("clients", at)
 
 
-def _judge_credentials(client: ClientEntry, *, is_workload: bool) -> Iterator[Finding]:
+def _judge_credentials(client: ClientEntry, *, has_other: bool) -> Iterator[Finding]:
     if not client.require_client_secret and client.client_secrets:
         message = "a public client's secrets are not asked for"
         yield warning(("client_secrets",), message, "set require_client_secret: true")
     has_credential = client.client_secrets or client.has_keys or _has_certificate_subject(client)
     needs_none = not client.require_client_secret or client.allowed_grant_types <= {"implicit"}
-    has_other = is_workload or client.self_signed_certificates
-    if not (needs_none or has_credential or has_other):
+    if not (needs_none or has_credential or has_other or client.self_signed_certificates):
         message = "this client must authenticate, but has no secret, key or certificate"
         hint = "`token-service hash-secret`, or require_client_secret: false if it is public"
         yield Finding(("client_secrets",), message, hint)
@@ -249,9 +253,9 @@ def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
             for index, secret in enumerate[Secret](getattr(entry, key)):
                 for finding in _judge_secret(secret, entry):
                     yield finding.below(section, at, key, index)
-    workloads = {rule.api_resource for issuer in file.workload_issuers for rule in issuer.rules}
+    by_rule = file.apis_by_rule
     for at, resource in enumerate(file.api_resources):
-        if not resource.secrets and resource.name not in workloads:
+        if not resource.secrets and resource.name not in by_rule:
             message = "is empty, so this API cannot introspect tokens"
             hint = "`token-service new-secret` makes one"
             yield warning(("api_resources", at, "secrets"), message, hint)

@@ -16,9 +16,8 @@ from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.registry import ApiResource, LiveRegistry
-from service.model.workload import Workload, WorkloadIssuer
+from service.model.workload import JWT_SPIFFE, Workload, WorkloadIssuer, split_spiffe_id
 from service.protocol.token_types import CLIENT_ASSERTION
-from service.protocol.workload import JWT_SPIFFE, split_spiffe_id
 
 log = structlog.stdlib.get_logger(__name__)
 

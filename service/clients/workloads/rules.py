@@ -10,17 +10,18 @@ from msgspec.structs import replace
 from service.clients.rules.keys_and_secrets import jwks_holds_public_keys
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
-from service.model.workload import WorkloadIssuer, WorkloadRule, named_clients
-from service.protocol.subject_template import find_claim_names
-from service.protocol.uris import is_unencrypted
-from service.protocol.workload import (
+from service.model.workload import (
     ANY,
     SPIFFE,
+    WorkloadIssuer,
+    WorkloadRule,
     can_make,
     is_ambiguous,
     is_trust_domain,
     may_be_equal,
 )
+from service.protocol.subject_template import find_claim_names
+from service.protocol.uris import is_unencrypted
 
 _FORGED = "must be https, except on loopback; otherwise anyone on the way could be any workload"
 _OF_SPIFFE = ("trust_domain", "bundle_endpoint_url")
@@ -304,7 +305,7 @@ def templates_are_nobody(file: ConfigurationFile) -> Iterator[Finding]:
 
 def workloads_authenticate(file: ConfigurationFile) -> Iterator[Finding]:
     """A client that a rule names authenticates by its token, and one that must do so is named (RFC 7591 §2)."""
-    named = named_clients(file.workload_issuers)
+    named = file.clients_by_rule
     for at, client in enumerate(file.clients):
         method, location = client.token_endpoint_auth_method, ("clients", at)
         if client.client_id in named:

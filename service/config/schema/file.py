@@ -30,7 +30,7 @@ from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
-from service.model.workload import WorkloadIssuer
+from service.model.workload import WorkloadIssuer, find_template, named_apis, named_clients
 
 OPEN_LIFETIME = 90 * 86400
 """Seconds that a client exists which anyone may have registered, unless the configuration says otherwise."""
@@ -205,3 +205,17 @@ class ConfigurationFile(Settings):
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     mfa: Mfa = Mfa()
     """Second factors: who needs one, and when it is enrolled."""
+
+    def find_template(self, client_id: str) -> str | None:
+        """Return the client whose settings this one has, which a rule of the operator makes; None if none does."""
+        return find_template(self.workload_issuers, client_id)
+
+    @property
+    def clients_by_rule(self) -> frozenset[str]:
+        """The clients whose callers are recognised by rules of the operator, so that they need no credential of their own."""
+        return named_clients(self.workload_issuers)
+
+    @property
+    def apis_by_rule(self) -> frozenset[str]:
+        """The APIs that are recognised so."""
+        return named_apis(self.workload_issuers)

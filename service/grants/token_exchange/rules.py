@@ -17,7 +17,6 @@ from service.model.client_entry import ClientEntry
 from service.model.registry import IDENTITY_RESOURCES, api_scope_names
 from service.model.token_exchange import EVERY_CLIENT, SELF, ExchangeRuleEntry
 from service.model.trust_domain import TrustDomain
-from service.model.workload import find_template
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE
 
@@ -45,7 +44,7 @@ def rules_name_what_exists(file: ConfigurationFile) -> Iterator[Finding]:
             ("scopes", rule.scopes, scopes, "scope"),
         ):
             for name in sorted(frozenset(names) - known):
-                if what != "client" or find_template(file.workload_issuers, name) is None:
+                if what != "client" or file.find_template(name) is None:
                     yield report_unknown((SECTION, at, key, name), name, known, what)
         for place, name in enumerate(rule.audiences):
             if name not in resources:
@@ -193,7 +192,7 @@ def clients_of_domains_can_ask(file: ConfigurationFile) -> Iterator[Finding]:
             names: frozenset[str] = getattr(domain, key)
             for name in sorted(names):
                 location = (_DOMAINS, at, key, name)
-                client = clients.get(find_template(file.workload_issuers, name) or name)
+                client = clients.get(file.find_template(name) or name)
                 if client is None:
                     yield report_unknown(location, name, set(clients), "client")
                     continue

@@ -153,16 +153,16 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
         return _Origin(sub=str(claims["sub"]), expires_at=expires_at, replaced=claims)
 
     async def issue_to_gateway(
-        self, token: ActiveToken, domain: TrustDomain, *, workload: str, scope: frozenset[str]
+        self, token: ActiveToken, domain: TrustDomain, *, by: str, scope: frozenset[str]
     ) -> str:
-        """Return a transaction token for a request by which an access token has come to this workload."""
+        """Return a transaction token for a request by which an access token has come to this API."""
         origin = _read_access_token(token)
-        claims = self._compose(workload, domain, scope, origin)
+        claims = self._compose(by, domain, scope, origin)
         self._record(claims, scope)
         return await self.client_keys.ring.signing_key().sign(claims, typ=TRANSACTION_TOKEN_TYP)
 
     def _compose(
-        self, workload: str, domain: TrustDomain, scope: frozenset[str], origin: _Origin
+        self, by: str, domain: TrustDomain, scope: frozenset[str], origin: _Origin
     ) -> dict[str, object]:
         """Return the claims but for the contexts; a replacement keeps `txn`, and all workloads."""
         now, before = clock(), origin.replaced
@@ -177,7 +177,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
             "txn": before.get("txn") or str(uuid4()),
             "sub": origin.sub,
             "scope": format_scope(scope),
-            "req_wl": f"{before['req_wl']},{workload}" if before else workload,
+            "req_wl": f"{before['req_wl']},{by}" if before else by,
         }
 
     def _grant(
