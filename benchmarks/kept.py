@@ -15,7 +15,7 @@ from service.identity.access import Wishes
 from service.identity.sessions import queue_logouts
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, AuthorizationCode, new_family_key
-from service.model.client import RegisteredClient
+from service.model.client_metadata import RegisteredClient
 from service.model.handle import digest, new_handle, new_selector
 from service.model.session import PendingSignIn, Session
 from service.parts.whole import Parts

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.config.schema.json_schema import plain_json_schema
+from service.model.client_entry import ClientEntry
 from service.start.load import builtin_catalogue
 
 Schema = Mapping[str, Any]
@@ -59,22 +62,40 @@ def _section(path: str, key: Schema, section: Schema, definitions: Schema) -> It
     path = f"{path}[]" if is_list else path
     yield f"## {path}\n"
     yield f"{key.get('description', section['description'])}\n"
-    yield _table(section["properties"], section.get("required", []))
+    required = section.get("required", [])
+    if path == "clients[]":
+        for group, names in groups_of_clients().items():
+            yield f"### {group}\n"
+            yield _table({name: section["properties"][name] for name in names}, required)
+    else:
+        yield _table(section["properties"], required)
     for name, below in section["properties"].items():
         definition = _definition(below)
         if definition is not None:
             yield from _section(f"{path}.{name}", below, definitions[definition], definitions)
 
 
+def groups_of_clients() -> Mapping[str, list[str]]:
+    """Return the keys of clients by their group: a comment such as `# -- Tokens --` begins one."""
+    groups: dict[str, list[str]] = {}
+    for line in inspect.getsource(ClientEntry).splitlines():
+        if begins := re.fullmatch(r"    # -- (.+) --", line):
+            groups[begins[1]] = []
+        elif groups and (key := re.match(r"    (\w+): ", line)):
+            [*groups.values()][-1].append(key[1])
+    return groups
+
+
 def _table(keys: Schema, required: list[str]) -> str:
     rows = [
-        f"| `{name}` | {'**required**' if name in required else _default(key)} | {_describe(key)} |"
+        f"| `{name}` | {'**required**' if name in required else _default(key)} | {describe(key)} |"
         for name, key in keys.items()
     ]
     return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows, ""])
 
 
-def _describe(key: Schema) -> str:
+def describe(key: Schema) -> str:
+    """Return the meaning of a key, with the words of which it is one."""
     description = " ".join(str(key["description"]).split())
     words = [word for form in _forms(key) for word in form.get("enum", ())]
     listed = f" One of {', '.join(f'`{word}`' for word in words)}."

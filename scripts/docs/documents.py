@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from scripts.docs import configuration, conformance, decisions, profiles, reach, rfc_map
+from scripts.docs import (
+    client_metadata,
+    configuration,
+    conformance,
+    decisions,
+    profiles,
+    reach,
+    rfc_map,
+)
 from service.config.schema.json_schema import json_schema
 from service.start.load import builtin_catalogue
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.render,
+    "docs/reference/client-metadata.md": client_metadata.render,
     "docs/reference/conformance.md": conformance.render,
     "docs/decisions/README.md": decisions.render,
     "docs/profiles.md": profiles.render,

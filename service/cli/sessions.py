@@ -18,7 +18,7 @@ from service.clients.directory import Clients
 from service.config.configuration import Configuration
 from service.config.problem import nearest
 from service.model.authorization import Authorization
-from service.model.client import selector_of
+from service.model.client_metadata import selector_of
 from service.model.session import Session
 from service.parts.shared import Shared
 from service.parts.users import UserRecords

@@ -11,7 +11,8 @@ import structlog
 
 from service.caching import BoundedCache
 from service.keys.sealing import Seal, Unreadable
-from service.model.client import Client, Permissions, RegisteredClient, selector_of
+from service.model.client import Client, Permissions
+from service.model.client_metadata import RegisteredClient, selector_of
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import OAuthError
 from service.store.stores import Stores

@@ -1,4 +1,4 @@
-"""Finds clients by the metadata document at the URL that is their client_id (draft-ietf-oauth-client-id-metadata-document-02).
+"""Finds clients by the metadata document at the URL that is their client_id, and judges it (draft-ietf-oauth-client-id-metadata-document-02).
 
 The sender of a request chooses the URL, so fetches are few, small, and only where the guarded client may go.
 """
@@ -8,23 +8,37 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from typing import cast
 
 import msgspec
 
 from service.caching import BoundedCache, SingleFlight
 from service.clients.origins import RegisteredOrigins
-from service.clients.registration.document import DocumentPolicy
+from service.clients.registration.metadata import RegistrationPolicy, present_members
 from service.clock import clock
+from service.model.catalogue import Registrable
 from service.model.client import Client, Permissions
+from service.model.client_entry import Mark
 from service.model.client_events import ClientDocumentFetched, ClientDocumentRefused
+from service.model.client_metadata import RegisteredClient, marked, registered_names
 from service.model.events import Emit
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.request_context import current_request
-from service.protocol.client_id_url import ClientIdUrl
-from service.protocol.errors import InvalidClient, OAuthError, TemporarilyUnavailable
+from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url
+from service.protocol.errors import (
+    InvalidClient,
+    InvalidClientMetadata,
+    InvalidRedirectUri,
+    OAuthError,
+    TemporarilyUnavailable,
+)
 from service.protocol.json_input import parse_unambiguous_json, require_object
+from service.protocol.jwk import PRIVATE_MEMBERS
+from service.protocol.redirect_uri import origin_of
+from service.protocol.uris import is_on_loopback, split_uri
 from service.store.rate_limit import RateLimit
 
 MAX_BYTES = 5 * 1024
@@ -47,9 +61,98 @@ SHORTEST = 300
 ORIGINS_LIFETIME = 86400
 """Seconds for which scripts of a client may call the service after a fetch; strangers cause fetches, too."""
 
+GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
+"""Anybody may name such a client; only a redirect URI ties an answer to it, so no other grant is safe."""
+RESPONSE_TYPES = frozenset({"code"})
+METHODS = ("none", "private_key_jwt")
+"""Nobody could keep a secret that is in a public document."""
+
+MAX_REDIRECT_URIS = 20
+"""Each leaves the name of its origin in Redis for a while, whoever has named the document."""
+
+_SECRETS = ("client_secret", "client_secret_expires_at")
+
 _JSON = re.compile(r"application/(?:[a-z0-9!#$&^_.-]+\+)?json")
 _MAX_AGE = re.compile(r'max-age="?(\d{1,9})', re.IGNORECASE)
 _UNCACHED = re.compile(r"no-store|no-cache", re.IGNORECASE)
+
+
+class DocumentPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """Applies the rules of dynamic registration, and those of documents."""
+
+    registration: RegistrationPolicy
+    allowed_hosts: frozenset[str]
+    """Empty for all hosts, on port 443."""
+
+    @property
+    def registrable(self) -> Registrable:
+        """Return for discovery what clients with a document can use (RFC 8414 §2)."""
+        scopes = self.registration.allowed_scopes
+        return Registrable(grant_types=GRANT_TYPES, response_types=RESPONSE_TYPES, scopes=scopes)
+
+    @property
+    def permissions(self) -> Permissions:
+        """Return what the operator allows all of these clients, whatever their documents say today."""
+        return Permissions(
+            grant_types=GRANT_TYPES,
+            scope=self.registration.allowed_scopes,
+            authorization_details_types=frozenset(),
+            enable_local_login=True,
+            identity_providers=frozenset(),
+        )
+
+    def parse(self, client_id: str) -> ClientIdUrl | None:
+        """Return the URL of a document that may be fetched; None for every other client_id."""
+        url = parse_client_id_url(client_id)
+        if url is None:
+            return None
+        is_allowed = url.place in self.allowed_hosts if self.allowed_hosts else not url.has_port
+        return url if is_allowed else None
+
+    def build_record(
+        self, url: ClientIdUrl, document: Mapping[str, object], *, expires_at: int
+    ) -> RegisteredClient:
+        """Return the metadata that count; raise an error that names the wrong member (RFC 7591 §3.2)."""
+        document = present_members(document)
+        _refuse_secrets(document)
+        if not document.get("client_name"):
+            raise InvalidClientMetadata("client_name: is missing")
+        metadata = self.registration.accept(self._relevant(document))
+        _check_origins(url, metadata)
+        return RegisteredClient(
+            client_id=url.url,
+            issued_at=clock(),
+            expires_at=expires_at,
+            metadata=metadata,
+            access_token_digest="",
+            secret_sha256=None,
+            sealed_secret=None,
+        )
+
+    def build_client(self, record: RegisteredClient) -> Client:
+        """Return the client of a document; the user is asked each time, and every code needs PKCE."""
+        client = self.registration.build_client(record, secret_value=None)
+        return replace(client, allow_remember_consent=False, require_pkce=True)
+
+    def _relevant(self, document: Mapping[str, object]) -> dict[str, object]:
+        """Return the members that count, with the texts in other languages, without grant types that are for other servers."""
+        counted = marked(Mark.IN_DOCUMENT)
+        members = {"scope", *(name for name, key in registered_names().items() if key in counted)}
+        known = {
+            name: value for name, value in document.items() if name.partition("#")[0] in members
+        }
+        known.setdefault("token_endpoint_auth_method", "none")
+        if known["token_endpoint_auth_method"] not in METHODS:
+            raise InvalidClientMetadata(
+                "token_endpoint_auth_method: expected none or private_key_jwt"
+            )
+        for name, offered in (("grant_types", GRANT_TYPES), ("response_types", RESPONSE_TYPES)):
+            if isinstance(value := known.get(name), list):
+                values = cast("list[object]", value)
+                known[name] = [one for one in values if isinstance(one, str) and one in offered]
+        if known.get("response_types", ["code"]) != ["code"]:
+            raise InvalidClientMetadata("response_types: expected code")
+        return known
 
 
 class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,3 +275,34 @@ def _timestamp(date: str, otherwise: int) -> int:
         return int(parsedate_to_datetime(date).timestamp())
     except (ValueError, OverflowError):
         return otherwise
+
+
+def _refuse_secrets(document: Mapping[str, object]) -> None:
+    for name in _SECRETS:
+        if name in document:
+            raise InvalidClientMetadata(f"{name}: a public document must not have it")
+    jwks = document.get("jwks")
+    keys = cast("Mapping[str, object]", jwks).get("keys") if isinstance(jwks, dict) else None
+    for key in cast("list[object]", keys) if isinstance(keys, list) else ():
+        if isinstance(key, dict) and not PRIVATE_MEMBERS.isdisjoint(cast("dict[str, object]", key)):
+            raise InvalidClientMetadata("jwks: has a key that is not public")
+
+
+def _check_origins(url: ClientIdUrl, metadata: Mapping[str, object]) -> None:
+    """Refuse what is neither at the document's own origin nor, for answers, on the user's machine."""
+    for name in ("redirect_uris", "post_logout_redirect_uris"):
+        uris = cast("list[str]", metadata.get(name, []))
+        if len(uris) > MAX_REDIRECT_URIS:
+            raise InvalidClientMetadata(f"{name}: has more than {MAX_REDIRECT_URIS}")
+        for at, uri in enumerate(uris):
+            if not _is_own(url, uri) and not is_on_loopback(uri):
+                error = InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
+                raise error(f"{name}[{at}]: is neither at the origin of the client_id nor loopback")
+    for name in ("jwks_uri", "initiate_login_uri"):
+        if name in metadata and not _is_own(url, str(metadata[name])):
+            raise InvalidClientMetadata(f"{name}: is not at the origin of the client_id")
+
+
+def _is_own(url: ClientIdUrl, uri: str) -> bool:
+    parts = split_uri(uri)
+    return parts is not None and "@" not in parts.netloc and origin_of(uri) == url.origin

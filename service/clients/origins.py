@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from service.model.client import RegisteredClient
+from service.model.client_metadata import RegisteredClient
 from service.model.handle import digest
 from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores

@@ -24,7 +24,7 @@ from service.http.endpoint import (
 )
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
-from service.model.client import RegisteredClient
+from service.model.client_metadata import RegisteredClient
 from service.model.events import Emit, RegistrationRefused
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge

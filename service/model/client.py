@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 
 from service.model import types
-from service.model.client_entry import ClientEntry
+from service.model.client_entry import ClientEntry, Mark
+from service.model.client_metadata import marked
 from service.model.conditions import is_any_met
-from service.model.handle import digest, new_selector
+from service.model.handle import digest
 from service.model.polling import CIBA, DEVICE_CODE
 from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
@@ -31,8 +32,6 @@ WITHOUT_REDIRECT_URI = frozenset({CIBA, DEVICE_CODE, JWT_BEARER})
 
 _BY_SESSION = frozenset({CIBA, TOKEN_EXCHANGE})
 """Grant types that find the session of an ID token by its `sid`."""
-
-_CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 
 NEVER_MATCHES = bytes(32)
 """Compared if there is no secret, so that an unknown client takes as long as a known one."""
@@ -169,38 +168,10 @@ class Client(ClientEntry):
 
     def under_host(self, host: str) -> Client:
         """Return the client with its host in place of the name, logo and links that it chose for itself."""
-        return replace(
-            self, client_name=host, client_uri=None, logo_uri=None, policy_uri=None, tos_uri=None
-        )
+        nothing: dict[str, Any] = dict.fromkeys(marked(Mark.SHOWN_TO_USERS))
+        return replace(self, **nothing | {"client_name": host})
 
     @property
     def display_name(self) -> str:
         """The client's name for people."""
         return str(self.client_name or self.client_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredClient:
-    """The metadata in force by their registered names, and the hashes of the client's credentials."""
-
-    client_id: str
-    issued_at: int
-    expires_at: int | None
-    """When client and secret expire; None if they do not."""
-    metadata: Mapping[str, object]
-    access_token_digest: str
-    """The hash of the registration access token, which is not stored (RFC 7592 §1.2)."""
-    secret_sha256: bytes | None = field(repr=False)
-    sealed_secret: str | None = field(repr=False)
-    """The encrypted secret, only where one of the client's algorithms needs its value."""
-
-
-def new_client_id() -> str:
-    """Return a new id, which holds the selector of the client's record."""
-    return f"dc_{new_selector()}"
-
-
-def selector_of(client_id: str) -> str | None:
-    """Return the selector of the client's record; None if the id is not of a dynamically registered client."""
-    match = _CLIENT_ID.fullmatch(client_id)
-    return match[1] if match else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, cast
 
+from service.model import types
 from service.model.polling import CIBA
 
 ProfileName = Literal["oauth21", "fapi2_security", "fapi2_message_signing", "fapi_ciba"]
@@ -35,6 +36,14 @@ _PUSHED: Mapping[str, object] = {
     "require_pushed_authorization_requests": True,
     "refresh_token_usage": "reuse",
 }
+
+
+@types.section
+class ProfileOptions(types.Section):
+    """The choices that the profile leaves."""
+
+    response: Literal["plain"] | None = None
+    """plain: a client of fapi2_message_signing may get authorization responses that are not signed; null: it gets JARM only."""
 
 
 def with_profile_defaults(value: object) -> object:

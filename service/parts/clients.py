@@ -139,12 +139,11 @@ def build_documents(
 ) -> ClientDocuments:
     """Build what finds clients by their metadata documents."""
     from service.clients import documents  # noqa: PLC0415 - where clients may be found by them
-    from service.clients.registration.document import DocumentPolicy  # noqa: PLC0415 - likewise
 
     settings = shared.configuration.client_id_metadata
     return documents.ClientDocuments(
         http=shared.document_http("client_document", max_body=documents.MAX_BYTES),
-        policy=DocumentPolicy(
+        policy=documents.DocumentPolicy(
             registration=build_policy(settings.allowed_scopes, offered),
             allowed_hosts=settings.allowed_hosts,
         ),

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from service.clients.registration.rules import SIGNED_HERE
 from service.config.problem import Finding, Location, nearest, report_unknown, warning
 from service.config.reading.source import LISTS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
-from service.model.client_entry import ClientEntry
+from service.model.client_entry import ClientEntry, Mark
+from service.model.client_metadata import marked
 from service.model.registry import IDENTITY_RESOURCES, Scope, api_scope_names
 from service.model.user import fold_username
 from service.protocol.normal_url import normalize_url
@@ -166,7 +166,10 @@ def names_are_supported(client: ClientEntry, catalogue: Catalogue) -> Iterator[F
 
 def algorithms_have_keys(file: ConfigurationFile) -> Iterator[Finding]:
     """The service keeps keys for every algorithm that it is to sign by."""
-    signed = {"api_resources": ("access_token_signing_algorithm",), "clients": SIGNED_HERE}
+    signed = {
+        "api_resources": ("access_token_signing_algorithm",),
+        "clients": marked(Mark.SIGNED_RESPONSE),
+    }
     for section, keys in signed.items():
         for at, entry in enumerate[object](getattr(file, section)):
             for key in keys:

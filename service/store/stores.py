@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
-from service.model.client import RegisteredClient
+from service.model.client_metadata import RegisteredClient
 from service.model.handle import new_selector
 from service.model.password_hash import RefusalCost
 from service.model.polling import Decision, PolledPlace, PolledRequest

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from service.model.client import new_client_id, selector_of
+from service.model.client_metadata import new_client_id, selector_of
 from tests.cli.conftest import Command
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from service.clients.registration.document import GRANT_TYPES, METHODS
+from service.clients.documents import GRANT_TYPES, METHODS
 from service.start.load import inspect
 from tests.documentation.reading import REPOSITORY, blocks
 

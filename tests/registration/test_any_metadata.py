@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.clients.registration.metadata import REGISTRABLE
 from service.endpoints import register as endpoint
+from service.model.client_metadata import registered_names
 from tests.driving.browser import Browser
 from tests.driving.registering import RegisteredApp, bearer
 from tests.driving.service import RunningService
@@ -44,7 +44,14 @@ ANY = st.recursive(
 )
 NAMES = st.sampled_from(
     sorted(
-        REGISTRABLE | {"scope", "software_statement", "client_name#de", "logo_uri#x", "client_id"}
+        {
+            *registered_names(),
+            "scope",
+            "software_statement",
+            "client_name#de",
+            "logo_uri#x",
+            "client_id",
+        }
     )
 )
 VALUES = WORDS | st.lists(WORDS, max_size=3) | ANY

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.clients.registration.metadata import REGISTRABLE
+from service.model.client_metadata import registered_names
 from tests.driving.registering import REGISTER, RegisteredApp, register
 from tests.driving.service import RunningService
 
@@ -263,7 +263,7 @@ ABSENT = {"null": None, "empty": "", "blank": " ", "an empty entry": [""], "a nu
 @pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
 async def test_empty_members_count_as_absent(service: RunningService, absent: object) -> None:
     """MCP Inspector sends an empty scope, and serializers write every member that they know."""
-    names = [*REGISTRABLE, "scope", "software_statement", "client_secret", "client_name#de"]
+    names = [*registered_names(), "scope", "software_statement", "client_secret", "client_name#de"]
     empty = {name: absent for name in names if name != "redirect_uris"}
     answer = await register(service, **dict[str, Any](redirect_uris=[URL], **empty))
     plain = await register(service, redirect_uris=[URL])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.client import RegisteredClient, new_client_id, selector_of
+from service.model.client_metadata import RegisteredClient, new_client_id, selector_of
 from service.model.events import ClientRegistered, RegistrationRefused
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from service.model.client import selector_of
+from service.model.client_metadata import selector_of
 from tests.driving.browser import Browser
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService

@@ -5,78 +5,45 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 import msgspec
 from pydantic import TypeAdapter, ValidationError
 
 from service.clients.registration import rules as registered_client
-from service.clients.registration.members import private_use_schemes
 from service.clients.registration.rules import Offered, unfit_name
 from service.config.judge import ClientRule
 from service.config.problem import Finding
 from service.config.registry import client_of
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Credential, Registrable
-from service.model.client import Client, RegisteredClient
-from service.model.client_entry import ClientEntry
+from service.model.client import Client
+from service.model.client_entry import ClientEntry, Mark
+from service.model.client_metadata import RegisteredClient, marked, registered_names
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.secret import Secret
 from service.model.types import Text, WebUrl
 from service.protocol import errors
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import InvalidClientMetadata
+from service.protocol.redirect_uri import private_use_scheme
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 
 _ENTRY = TypeAdapter(ClientEntry)
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)
 
-KEYS: Mapping[str, str] = {
-    "grant_types": "allowed_grant_types",
-    "response_types": "allowed_response_types",
-}
-"""Metadata that have another name in config.yaml."""
-
-REGISTRABLE = frozenset(
-    {
-        # RFC 7591 §2
-        *("redirect_uris", "grant_types", "response_types", "token_endpoint_auth_method"),
-        *("client_name", "client_uri", "logo_uri", "policy_uri", "tos_uri", "contacts"),
-        *("jwks", "jwks_uri", "software_id", "software_version"),
-        # OpenID Connect Registration §2
-        *("application_type", "subject_type", "sector_identifier_uri", "default_max_age"),
-        *("require_auth_time", "default_acr_values", "initiate_login_uri", "request_uris"),
-        *("id_token_signed_response_alg", "userinfo_signed_response_alg"),
-        *("id_token_encrypted_response_alg", "id_token_encrypted_response_enc"),
-        *("userinfo_encrypted_response_alg", "userinfo_encrypted_response_enc"),
-        *("request_object_signing_alg", "token_endpoint_auth_signing_alg"),
-        *("request_object_encryption_alg", "request_object_encryption_enc"),
-        # The logout specifications
-        *("post_logout_redirect_uris", "frontchannel_logout_uri", "backchannel_logout_uri"),
-        *("frontchannel_logout_session_required", "backchannel_logout_session_required"),
-        *("tls_client_auth_subject_dn", "tls_client_auth_san_dns", "tls_client_auth_san_uri"),
-        *("tls_client_auth_san_ip", "tls_client_auth_san_email"),
-        # RFC 8705, 9101, 9126, 9396, 9449, 9701, JARM
-        *("tls_client_certificate_bound_access_tokens", "require_signed_request_object"),
-        *("require_pushed_authorization_requests", "dpop_bound_access_tokens"),
-        "authorization_details_types",
-        *("introspection_signed_response_alg", "authorization_signed_response_alg"),
-        *("authorization_encrypted_response_alg", "authorization_encrypted_response_enc"),
-        *("introspection_encrypted_response_alg", "introspection_encrypted_response_enc"),
-        # CIBA Core §4
-        *("backchannel_token_delivery_mode", "backchannel_client_notification_endpoint"),
-        *("backchannel_authentication_request_signing_alg", "backchannel_user_code_parameter"),
-    }
-)
-"""All others are ignored (RFC 7591 §2), except `scope` and `software_statement`."""
-
 MAX_BYTES = 16 * 1024
 """Of the metadata of a client, which may hold keys and their certificates."""
 
 TAGGED = re.compile(
-    r"(client_name|client_uri|logo_uri|policy_uri|tos_uri)#[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,8}"
+    rf"({'|'.join(marked(Mark.SHOWN_TO_USERS))})#[A-Za-z]{{2,8}}(-[A-Za-z0-9]{{1,8}}){{0,8}}"
 )
 """Texts for users may have a language tag (OpenID Connect Registration §2.1)."""
+
+
+_DEPTH = 4
+"""A member of a key in jwks is that deep; nothing below it has a meaning here."""
 
 
 class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +70,8 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         """
         if len(msgspec.json.encode(sent)) > MAX_BYTES:
             raise InvalidClientMetadata(f"the metadata are longer than {MAX_BYTES} bytes")
-        accepted = {name: sent[name] for name in sent if name in {*REGISTRABLE, "scope"}}
+        known = {*registered_names(), "scope"}
+        accepted = {name: sent[name] for name in sent if name in known}
         metadata = _with_defaults(accepted, algorithms=self.offered.algorithms)
         metadata["scope"] = self._scope(metadata)
         if not isinstance(metadata.get("default_max_age", 0), int):  # config.yaml allows 15m
@@ -140,10 +108,7 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether the service needs the secret itself instead of its hash (OIDC Core §10)."""
         if self._credential(metadata) is Credential.SECRET_VALUE:
             return True
-        named = [
-            str(metadata.get(name))
-            for name in (*registered_client.SIGNED, *registered_client.ENCRYPTED)
-        ]
+        named = [str(metadata.get(key)) for key in (*marked(Mark.HMAC), *marked(Mark.ENCRYPTION))]
         return any(alg.startswith("HS") or alg in registered_client.SYMMETRIC for alg in named)
 
     def _credential(self, metadata: Mapping[str, object]) -> Credential | None:
@@ -157,7 +122,8 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         needs_value = self.needs_secret_value(metadata)
         secret = {"value": "generated after the checks"} if needs_value else {"sha256": "0" * 64}
         is_pairwise = metadata.get("subject_type") == "pairwise"
-        values = {KEYS.get(name, name): metadata[name] for name in REGISTRABLE & metadata.keys()}
+        names = registered_names()
+        values = {names[name]: metadata[name] for name in names.keys() & metadata.keys()}
         return _ENTRY.validate_python(
             {
                 **values,
@@ -228,7 +194,7 @@ def _check_tagged(sent: Mapping[str, object]) -> dict[str, object]:
 def _to_error(finding: Finding) -> errors.OAuthError:
     """Return the error for the client, with the registered name of the metadata (RFC 7591 §3.2.2)."""
     key = str(finding.location[0])
-    name = next((name for name, known in KEYS.items() if known == key), key)
+    name = next((name for name, known in registered_names().items() if known == key), key)
     where = "".join(f"[{at}]" for at in finding.location[1:2] if isinstance(at, int))
     message = re.sub(r"§\s*", "section ", finding.message)
     kind = errors.InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
@@ -254,10 +220,41 @@ def _with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -
     grant_types = metadata["grant_types"]
     has_code = isinstance(grant_types, list) and "authorization_code" in grant_types
     metadata.setdefault("response_types", ["code"] if has_code else [])
-    for alg in registered_client.ENCRYPTED:
+    for alg in marked(Mark.ENCRYPTION):
         if alg in metadata:
             metadata.setdefault(alg.removesuffix("_alg") + "_enc", "A128CBC-HS256")
     for channel in ("frontchannel", "backchannel"):
         if f"{channel}_logout_uri" in metadata:
             metadata.setdefault(f"{channel}_logout_session_required", False)
     return metadata
+
+
+def present_members(sent: Mapping[str, object]) -> dict[str, object]:
+    """Return the members without those that count as absent: null, and empty or blank texts, also in lists and keys (RFC 7592 §2.2)."""
+    return cast("dict[str, object]", _without_absent(sent, _DEPTH))
+
+
+def _without_absent(value: object, depth: int) -> object:
+    if depth == 0:
+        return value
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value).items()
+        left = {name: _without_absent(one, depth - 1) for name, one in members}
+        return {name: one for name, one in left.items() if not _is_absent(one)}
+    if isinstance(value, list):
+        items = [_without_absent(one, depth - 1) for one in cast("list[object]", value)]
+        left_items = [one for one in items if not _is_absent(one)]
+        return None if items and not left_items else left_items
+    return value
+
+
+def _is_absent(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def private_use_schemes(members: Mapping[str, object]) -> frozenset[str]:
+    """Return the schemes by which redirect URIs lead to applications on the user's device (RFC 8252 §7.1)."""
+    uris = members.get("redirect_uris")
+    texts = cast("Iterable[object]", uris if isinstance(uris, list) else ())
+    schemes = (private_use_scheme(one) for one in texts if isinstance(one, str))
+    return frozenset(scheme for scheme in schemes if scheme)

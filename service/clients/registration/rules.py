@@ -13,7 +13,8 @@ import msgspec
 from service.config.problem import Finding
 from service.model.catalogue import Catalogue, Credential
 from service.model.client import WITHOUT_REDIRECT_URI
-from service.model.client_entry import ClientEntry
+from service.model.client_entry import ClientEntry, Mark
+from service.model.client_metadata import marked
 from service.model.polling import CIBA
 from service.protocol.invisible import INVISIBLE
 from service.protocol.redirect_uri import redirect_hosts
@@ -27,35 +28,6 @@ MAX_VALUES = 100
 """Entries of one list."""
 SYMMETRIC = ("A128KW", "A256KW", "dir")
 """Encryption by a key that is made of the client's secret (OIDC Core §10.2)."""
-SIGNED = (
-    "id_token_signed_response_alg",
-    "userinfo_signed_response_alg",
-    "request_object_signing_alg",
-    "token_endpoint_auth_signing_alg",
-)
-"""The metadata that may name an HMAC by the client's secret (OIDC Core §10.1)."""
-ENCRYPTED = (
-    "id_token_encrypted_response_alg",
-    "userinfo_encrypted_response_alg",
-    "request_object_encryption_alg",
-    "authorization_encrypted_response_alg",
-    "introspection_encrypted_response_alg",
-)
-SIGNED_HERE = (
-    "id_token_signed_response_alg",
-    "userinfo_signed_response_alg",
-    "introspection_signed_response_alg",
-    "authorization_signed_response_alg",
-)
-"""The metadata that name an algorithm by which this service signs."""
-_HTTPS_ONLY = (
-    *("initiate_login_uri", "request_uris", "sector_identifier_uri"),
-    "backchannel_client_notification_endpoint",
-)
-_URLS = (
-    *("jwks_uri", *_HTTPS_ONLY, "client_uri", "logo_uri", "policy_uri", "tos_uri"),
-    *("backchannel_logout_uri", "frontchannel_logout_uri"),
-)
 _SYSTEM_SCHEME = re.compile(
     r"ms-.+|search-ms|itms.*|facetime.*|shell|tel|sms|market|geo|maps|urn|git|ldaps?|nfs|rdp|sftp|smb|ssh|telnet|vnc"
 )
@@ -132,12 +104,14 @@ def redirects_fit_the_application_type(client: ClientEntry, _: Offered) -> Itera
 
 def urls_are_safe(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """URLs are https (keys may be on loopback) and have no user information, which would pass for the host (RFC 3986 §7.5, §7.6)."""
-    for name in _URLS:
+    for name in marked(Mark.URL):
         value = getattr(client, name) or ()
         for url in (value,) if isinstance(value, str) else value:
             parts = split_uri(url)
             host = parts.hostname or "" if parts else ""
-            must_be_https = name in _HTTPS_ONLY or (name == "jwks_uri" and not is_loopback(host))
+            must_be_https = name in marked(Mark.HTTPS_ONLY) or (
+                name == "jwks_uri" and not is_loopback(host)
+            )
             if must_be_https and not url.startswith("https:"):
                 yield Finding((name,), "must be https")
             if parts is not None and "@" in parts.netloc:
@@ -154,7 +128,7 @@ def requests_can_be_pushed(client: ClientEntry, offered: Offered) -> Iterator[Fi
 
 def algorithms_are_offered(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
     """The service has keys for the algorithms, or uses the client's secret (OIDC Core §6.1, §9, §10.1, §10.2)."""
-    for name in SIGNED_HERE:
+    for name in marked(Mark.SIGNED_RESPONSE):
         alg: str | None = getattr(client, name)
         if alg is not None and alg not in offered.algorithms and not alg.startswith("HS"):
             yield Finding((name,), f"{alg} is not supported")

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from typing import Protocol, cast
 
-from service.clients.registration.rules import ENCRYPTED, SIGNED, SYMMETRIC
+from service.clients.registration.rules import SYMMETRIC
 from service.clients.rules.mutual_tls import holds_certificate
 from service.config.problem import Finding, warning
 from service.config.registry import response_types
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
-from service.model.client_entry import ClientEntry
+from service.model.client_entry import ClientEntry, Mark
+from service.model.client_metadata import marked
 from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
 from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
-_ENCRYPTIONS = tuple(
-    (key.name, key.name.removesuffix("_enc") + "_alg")
-    for key in fields(ClientEntry)
-    if key.name.endswith("_enc")
-)
 _REQUEST_OBJECTS = "request_object_encryption_alg"
 _USUAL = ("RSA-OAEP-256", "ECDH-ES")
 """The algorithms of a key file with use: enc that names none."""
@@ -112,18 +107,25 @@ def _is_symmetric(alg: str) -> bool:
     return alg.startswith("HS") or alg in SYMMETRIC
 
 
+def _algorithms(client: ClientEntry) -> dict[str, str]:
+    """Return the algorithms that may compute with the client's secret, by their keys; empty texts for those that are not set."""
+    return {
+        key: getattr(client, key) or "" for key in (*marked(Mark.HMAC), *marked(Mark.ENCRYPTION))
+    }
+
+
 def computes_with_secret(client: ClientEntry) -> bool:
     """Return whether an algorithm of the client needs the secret itself, not its hash (OIDC Core §10)."""
     if client.token_endpoint_auth_method == "client_secret_jwt":
         return True
-    if any(_is_symmetric(getattr(client, name) or "") for name in (*SIGNED, *ENCRYPTED)):
+    if any(_is_symmetric(alg) for alg in _algorithms(client).values()):
         return True
     return client.require_signed_request_object and not client.has_keys
 
 
 def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
     """HMAC needs the secret itself, not its hash (OIDC Core §10.1)."""
-    for name in () if _knows_secret(client) else SIGNED:
+    for name in () if _knows_secret(client) else marked(Mark.HMAC):
         algorithm: str = getattr(client, name) or ""
         if algorithm.startswith("HS"):
             message = f"{algorithm} needs a client secret with its value (OIDC Core §10.1)"
@@ -135,7 +137,7 @@ def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
     lengths = [len(secret.value.encode()) for secret in client.client_secrets if secret.value]
     if not lengths:
         return
-    named: dict[str, str] = {name: getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)}
+    named = _algorithms(client)
     if client.token_endpoint_auth_method == "client_secret_jwt":
         named["token_endpoint_auth_method"] = client.token_endpoint_auth_signing_alg or "HS256"
     for name, alg in named.items():
@@ -147,10 +149,11 @@ def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
 
 def encryption_has_an_algorithm_and_a_key(client: ClientEntry) -> Iterator[Finding]:
     """No `enc` is without its `alg`, and for each there is a key of the client, or its secret (OIDC Core §10.2)."""
-    for enc, alg_name in _ENCRYPTIONS:
+    for enc in marked(Mark.CONTENT_ENCRYPTION):
+        alg_name = f"{enc.removesuffix('_enc')}_alg"
         if getattr(client, enc) and not getattr(client, alg_name):
             yield Finding((enc,), f"{alg_name} is missing (OpenID Connect Registration §2)")
-    for name in ENCRYPTED:
+    for name in marked(Mark.ENCRYPTION):
         alg: str | None = getattr(client, name)
         if alg in SYMMETRIC:
             if not _knows_secret(client):

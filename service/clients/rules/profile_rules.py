@@ -6,7 +6,6 @@ OAuth 2.1 is draft-ietf-oauth-v2-1; FAPI 2.0 are its Security Profile and Messag
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
 
 import msgspec
 
@@ -14,19 +13,14 @@ from service.clients.rules.grants_and_uris import MAX_CODE_LIFETIME
 from service.config.problem import Finding
 from service.config.registry import response_types
 from service.config.schema.file import ConfigurationFile
-from service.model.client_entry import ClientEntry
+from service.model.client_entry import ClientEntry, Mark
+from service.model.client_metadata import marked
 from service.model.profiles import FAPI2_ALGORITHMS, FAPI2_METHODS
 from service.model.registry import ApiResourceEntry
 from service.protocol.base64url import decode_base64url
 from service.protocol.jwk import keys_in
 from service.protocol.uris import is_loopback, is_unencrypted, split_uri
 
-_ALGORITHMS = tuple(
-    key.name
-    for key in fields(ClientEntry)
-    if key.name.endswith("_alg") and "encrypt" not in key.name
-)
-"""The keys of a client that name a signature algorithm."""
 _ALLOWED = "the profile allows PS256, ES256 and EdDSA"
 _WEAK_CERTIFICATE = "the profile requires certificates with RSA keys of at least 2048 bits, EC keys of at least 224, or Ed25519"
 _LEAST_SKEW, _MOST_SKEW = 10, 60
@@ -115,7 +109,7 @@ def strong_authentication(client: ClientEntry) -> Iterator[Finding]:
 
 def algorithms_of_the_client(client: ClientEntry) -> Iterator[Finding]:
     """No registered signature algorithm is a weaker one."""
-    for name in _ALGORITHMS:
+    for name in marked(Mark.SIGNATURE):
         algorithm: str | None = getattr(client, name)
         if algorithm is not None and algorithm not in FAPI2_ALGORITHMS:
             yield Finding((name,), _ALLOWED)

@@ -25,7 +25,7 @@ from service.model.authorization import (
     Spent,
 )
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
-from service.model.client import RegisteredClient
+from service.model.client_metadata import RegisteredClient
 from service.model.factors import Factors, Passkey, Totp
 from service.model.password_hash import RefusalCost
 from service.model.polling import Decision, PolledPlace, PolledRequest
