@@ -43,7 +43,7 @@ from service.http.endpoint import Endpoint
 from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
 from service.pages.cookies import Cookie
-from service.pages.own_pages import ACCOUNT
+from service.pages.visits import ACCOUNT
 from service.parts.gateway import gateway_endpoints
 from service.parts.live import (
     background_work,
@@ -228,12 +228,12 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     shared = parts.shared
     return (
         AuthorizeEndpoint(
-            sign_in=pages.sign_in,
+            visits=pages.visits,
             registrable=parts.clients.registrable,
             algorithms=parts.keys.algorithms,
         ),
         LoginEndpoint(
-            sign_in=pages.sign_in,
+            visits=pages.visits,
             local=parts.sign_in.local,
             providers=parts.sign_in.providers,
             login_page=pages.login_page,
@@ -249,12 +249,12 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
                 emit=shared.emit,
             ),
         ),
-        SecondFactorEndpoint(sign_in=pages.sign_in, second_factors=parts.factors.second_factors),
-        CreateAccountEndpoint(sign_in=pages.sign_in),
-        SelectAccountEndpoint(sign_in=pages.sign_in),
-        NotAllowedEndpoint(sign_in=pages.sign_in),
-        ConsentEndpoint(sign_in=pages.sign_in),
-        DeviceEndpoint(sign_in=pages.sign_in),
+        SecondFactorEndpoint(visits=pages.visits, second_factors=parts.factors.second_factors),
+        CreateAccountEndpoint(visits=pages.visits),
+        SelectAccountEndpoint(visits=pages.visits),
+        NotAllowedEndpoint(visits=pages.visits),
+        ConsentEndpoint(visits=pages.visits),
+        DeviceEndpoint(visits=pages.visits),
     )
 
 
@@ -263,13 +263,11 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     links = parts.shared.configuration.ui.links
     return (
         EndSessionEndpoint(
-            sign_in=pages.sign_in, logout=parts.user_logout, parking=parts.parked_logouts
+            visits=pages.visits, logout=parts.user_logout, parking=parts.parked_logouts
         ),
-        AccountEndpoint(
-            sign_in=pages.sign_in, logout=parts.user_logout, access=parts.records.access
-        ),
-        SecurityEndpoint(sign_in=pages.sign_in, changes=parts.factors.changes),
-        AddFactorEndpoint(sign_in=pages.sign_in, changes=parts.factors.changes),
+        AccountEndpoint(visits=pages.visits, logout=parts.user_logout, access=parts.records.access),
+        SecurityEndpoint(visits=pages.visits, changes=parts.factors.changes),
+        AddFactorEndpoint(visits=pages.visits, changes=parts.factors.changes),
         CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
         _home_endpoint(parts, pages),
         RedirectEndpoint(
@@ -294,11 +292,11 @@ def ciba_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             registrable=parts.clients.registrable,
             emit=shared.emit,
         ),
-        AccountRequestsEndpoint(sign_in=pages.sign_in, requests=parts.ciba.requests),
+        AccountRequestsEndpoint(visits=pages.visits, requests=parts.ciba.requests),
     )
 
 
 def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
     if not parts.shared.configuration.is_development:
         return RedirectEndpoint(path=HOME, location=pages.pages.url(ACCOUNT))
-    return DemonstrationEndpoint(sign_in=pages.sign_in, passwords=parts.sign_in.local.passwords)
+    return DemonstrationEndpoint(visits=pages.visits, passwords=parts.sign_in.local.passwords)

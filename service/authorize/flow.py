@@ -11,48 +11,49 @@ from service.authorize.answer import Answering
 from service.authorize.arriving import ArrivingRequests
 from service.authorize.checks import RequestReader
 from service.authorize.device import CONFIRM, DeviceRequests, place_in
-from service.authorize.interaction import Interaction, Step, UnfinishedSignIn, choose_acr_step
+from service.authorize.interaction import Interaction, Step, choose_acr_step
 from service.authorize.parking import Claim, ParkedRequest, Parking, read_pushed_id
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
+from service.authorize.second_factor import (
+    SECOND_FACTOR,
+    FactorTurn,
+    can_enrol,
+    find_enrollable,
+    find_useful,
+)
+from service.authorize.visitors import Visitor, Visitors
 from service.identity.access import Consents
 from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.providers.claims import with_trusted_methods
-from service.identity.sign_ins import PartialSignIn, SignIn
+from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
 from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Answers, Session
 from service.protocol import errors
-from service.protocol.authorization_request import SIGNED_OUT
 from service.protocol.errors import OAuthError
 from service.protocol.redirect_uri import Delivery
 from service.tokens.claims import claims_of_scope
 
 
-class Visitor(msgspec.Struct, frozen=True, kw_only=True):
-    """The browser by its own cookie, and the live session if there is one."""
+class WaitingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An authorization request that waits for the visitor's answer."""
 
-    browser: str
-    session: Session | None = None
-    user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
-    browser_state: str = SIGNED_OUT
-    """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
-    new_cookie: str | None = None
-    """The value of the session's cookie, if the session has just begun."""
-    partial: PartialSignIn | None = None
-    """A sign-in that lacks a step; only that step may look at it."""
-    fresh_login: str = ""
-    """What the page carries if it follows a sign-in, in its address or form; as it was sent, not verified."""
+    parked: ParkedRequest
+    arrival: Arrival
+    reply_to: ReplyTo
+    request: AuthorizeRequest
 
-    def sign_in_for(self, parked_id: str) -> SignIn | None:
-        """Return what the user has proved so far: for this request, else for the session."""
-        if self.partial is not None and self.partial.parked_id == parked_id:
-            return self.partial.sign_in
-        return SignIn.of_session(self.session) if self.session else None
+    def client_shown_to(self, visitor: Visitor) -> Client:
+        """Return the client; a link alone shows a signed-in user only the host of one that anybody registered (RFC 7591 §5)."""
+        client, host = self.request.client, self.reply_to.unverified_client_host
+        session, answers = visitor.session, self.parked.answers
+        by_link_alone = session is not None and not answers.of(session).authenticated
+        return client.under_host(host) if host and by_link_alone else client
 
 
 class NextStep(msgspec.Struct, frozen=True):
@@ -69,8 +70,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     """Takes a request from step to step; every step comes back here."""
 
     arriving: ArrivingRequests
-    registry: LiveRegistry
-    steps: tuple[Step, ...]
+    visitors: Visitors
     parking: Parking
     consents: Consents
     answering: Answering
@@ -82,6 +82,17 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reader(self) -> RequestReader:
         return self.arriving.reader
+
+    @property
+    def registry(self) -> LiveRegistry:
+        return self.visitors.registry
+
+    async def read(self, parked: ParkedRequest) -> WaitingRequest:
+        """Read a parked request again; an error is a page."""
+        arrival = await self.reader.reopen(parked.params)
+        reply_to = await self.reader.reply_to(arrival)
+        request = await self.reader.read(arrival)
+        return WaitingRequest(parked=parked, arrival=arrival, reply_to=reply_to, request=request)
 
     def _claim(self, arrival: Arrival, parked: ParkedRequest | None) -> Claim | None:
         """Return the attempt to answer a request that can be answered once; a pushed one wherever it is parked."""
@@ -100,40 +111,62 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         except OAuthError as error:
             return await self.refuse_with(await self.reader.reply_to(arrival), error)
 
-    async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
-        """Go on with a parked request after the user has answered something."""
-        if place_in(parked.params) is not None:
-            _, step = await self.read_device(parked, visitor)
-            return NextStep(step.path, parked.id)
-        return await self.advance(await self.reader.reopen(parked.params), visitor, parked)
+    async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
+        """Return the answer to a request that has just come in, or the first page, for which it is parked."""
+        return await self._advance(arrival, visitor, None)
 
-    async def read_device(
-        self, parked: ParkedRequest, visitor: Visitor
+    async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
+        """Go on with a request that was parked as it came; what is wrong with it, the client is told."""
+        if place_in(parked.params) is not None:
+            return await self.go_on(await self.read(parked), visitor)
+        return await self._advance(await self.reader.reopen(parked.params), visitor, parked)
+
+    async def go_on(
+        self, waiting: WaitingRequest, visitor: Visitor, answers: Answers | None = None
+    ) -> Outcome:
+        """Keep new answers of the user, and return the next page or the answer for the client."""
+        if answers is not None:
+            waiting = await self.keep(waiting, answers)
+        if place_in(waiting.parked.params) is not None:
+            _, step = await self.find_device_step(waiting, visitor)
+            return NextStep(step.path, waiting.parked.id)
+        return await self._advance(waiting.arrival, visitor, waiting.parked, waiting)
+
+    async def keep(self, waiting: WaitingRequest, answers: Answers) -> WaitingRequest:
+        """Keep what the user has answered."""
+        return replace(waiting, parked=await self.parking.answer(waiting.parked, answers))
+
+    async def find_device_step(
+        self, waiting: WaitingRequest, visitor: Visitor
     ) -> tuple[Interaction, Step]:
         """Return a device's request with its user, and the step that is next; an error is a page."""
-        interaction, step = await self.find_step(parked, visitor)
+        interaction, step = await self.find_step(waiting, visitor)
         return interaction, step or CONFIRM
 
-    async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Outcome:
+    async def refuse(self, waiting: WaitingRequest, visitor: Visitor, error: OAuthError) -> Outcome:
         """End a parked request, because the user refused or cannot meet it."""
+        parked = waiting.parked
         if place_in(parked.params) is not None:
             subject = visitor.session.subject if visitor.session else None
             await self.devices.deny(parked, subject=subject)
             return NextStep(CONFIRM.path, parked.id)
-        arrival = await self.reader.reopen(parked.params)
-        reply_to = await self.reader.reply_to(arrival)
-        if (claim := self._claim(arrival, parked)) is not None:
+        if (claim := self._claim(waiting.arrival, parked)) is not None:
             await claim.make()
-        return await self.refuse_with(reply_to.in_browser(visitor.browser_state), error)
+        return await self.refuse_with(waiting.reply_to.in_browser(visitor.browser_state), error)
 
-    async def advance(
-        self, arrival: Arrival, visitor: Visitor, parked: ParkedRequest | None = None
+    async def _advance(
+        self,
+        arrival: Arrival,
+        visitor: Visitor,
+        parked: ParkedRequest | None,
+        waiting: WaitingRequest | None = None,
     ) -> Outcome:
-        """Return the answer or the next page, for which a request that has just come in is parked."""
-        reply_to = (await self.reader.reply_to(arrival)).in_browser(visitor.browser_state)
+        """Return the answer or the next page; `waiting` is the request where it has been read already."""
+        reply_to = waiting.reply_to if waiting else await self.reader.reply_to(arrival)
+        reply_to = reply_to.in_browser(visitor.browser_state)
         claim = self._claim(arrival, parked)
         try:
-            request = await self.reader.read(arrival)
+            request = waiting.request if waiting else await self.reader.read(arrival)
             answers = parked.answers if parked else Answers()
             interaction = await self._interaction(request, reply_to, visitor, answers)
             interaction.refuse_another_user()
@@ -187,7 +220,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             offered_factors=self.second_factors.find_offered(factors) if factors else {},
             enrollable=self.enrollable,
         )
-        return replace(interaction, acr_step=choose_acr_step(interaction, self.steps))
+        return replace(interaction, acr_step=choose_acr_step(interaction, self.visitors.steps))
 
     async def _find_factors(self, session: Session, request: AuthorizeRequest) -> Factors | None:
         """Return the user's second factors; None where the session needs none more."""
@@ -199,40 +232,54 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return await self.second_factors.enrolled.find(session.subject)
 
-    async def find_missing_step(
-        self, sign_in: SignIn, request: AuthorizeRequest | None
-    ) -> Step | None:
-        """Return the step without which the sign-in begins no session; None where nothing is missing."""
-        registry = self.registry.current
-        unfinished = UnfinishedSignIn(
-            sign_in=with_trusted_methods(sign_in, registry),
-            request=request,
-            registry=registry,
-            factors=await self.second_factors.enrolled.find(sign_in.subject),
-        )
-        return next((step for step in self.steps if step.is_missing_from(unfinished)), None)
-
     async def find_step(
-        self, parked: ParkedRequest, visitor: Visitor
+        self, waiting: WaitingRequest, visitor: Visitor
     ) -> tuple[Interaction, Step | None]:
-        """Return the request of a browser with its user, and the step that is next; None where it can be answered."""
-        arrival = await self.reader.reopen(parked.params)
-        reply_to = await self.reader.reply_to(arrival)
-        request = await self.reader.read(arrival)
-        interaction = await self._interaction(request, reply_to, visitor, parked.answers)
-        return interaction, await self._find_step(interaction, visitor, parked)
+        """Return the request with its user, and the step that is next; None where it can be answered."""
+        request, answers = waiting.request, waiting.parked.answers
+        interaction = await self._interaction(request, waiting.reply_to, visitor, answers)
+        return interaction, await self._find_step(interaction, visitor, waiting.parked)
+
+    async def find_factor_turn(
+        self, visitor: Visitor, waiting: WaitingRequest | None
+    ) -> FactorTurn | None:
+        """Return what the second factor's pages have to ask for; None if nothing, or if another step comes first."""
+        parked_id = waiting.parked.id if waiting else ""
+        sign_in = visitor.sign_in_for(parked_id)
+        if sign_in is None:
+            return None
+        offered: Mapping[str, frozenset[str]] | None = None
+        enrollable = frozenset(self.enrollable)
+        if waiting is None:
+            step = await self.visitors.find_missing_step(sign_in, None)
+        else:
+            interaction, step = await self.find_step(waiting, visitor)
+            enrollable = find_enrollable(interaction, sign_in)
+            if visitor.partial is None or visitor.partial.parked_id != parked_id:
+                offered = find_useful(interaction)
+        if step is not SECOND_FACTOR:
+            return None
+        factors = await self.second_factors.enrolled.find(sign_in.subject)
+        if not can_enrol(self.registry.current, factors):
+            enrollable = frozenset[str]()
+        return FactorTurn(
+            sign_in=sign_in,
+            offered=self.second_factors.find_offered(factors) if offered is None else offered,
+            enrollable=enrollable,
+        )
 
     async def _find_step(
         self, interaction: Interaction, visitor: Visitor, parked: ParkedRequest | None
     ) -> Step | None:
         partial = visitor.partial
         if partial is not None and parked is not None and partial.parked_id == parked.id:
-            missing = await self.find_missing_step(partial.sign_in, interaction.request)
+            missing = await self.visitors.find_missing_step(partial.sign_in, interaction.request)
             if missing is not None:
                 return missing
         chosen = interaction.acr_step
         return next(
-            (one for one in self.steps if one is chosen or one.is_needed(interaction)), None
+            (one for one in self.visitors.steps if one is chosen or one.is_needed(interaction)),
+            None,
         )
 
     async def _answer(

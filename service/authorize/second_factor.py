@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement, lacks_second_factor
@@ -12,6 +14,16 @@ from service.identity.sign_ins import SignIn
 from service.model.factors import Factors
 from service.model.registry import Registry
 from service.protocol.errors import InteractionRequired
+
+
+class FactorTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """The factors that are done, and the ways to go on from there."""
+
+    sign_in: SignIn
+    offered: Mapping[str, frozenset[str]]
+    """Names of methods, with the `amr` that each can add; empty where the user has none that would do."""
+    enrollable: frozenset[str]
+    """Names of the methods of which the user may enrol the first factor now."""
 
 
 def _is_missing(unfinished: UnfinishedSignIn) -> bool:

@@ -14,40 +14,37 @@ from service.identity.access import ClientAccess, GrantedAccess
 from service.logout.request import UserLogout
 from service.model.client import Client
 from service.model.session import Session
-from service.pages.display import shown_scopes, shown_summaries
-from service.pages.own_account import ask_for_session, find_own_session
-from service.pages.own_pages import ACCOUNT
-from service.pages.paging import PageOf, page_of
-from service.pages.sign_in_pages import SignInPages, Visit
+from service.pages.display import PageOf, page_of, shown_scopes, shown_summaries
+from service.pages.visits import ACCOUNT, Visit, Visits
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
 
 
 class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    sign_in: SignInPages
+    visits: Visits
     logout: UserLogout
     access: GrantedAccess
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(ACCOUNT, self.page, self.submit)
+        return self.visits.errors.page_and_form(ACCOUNT, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the account, or the login page if nobody is signed in."""
-        visit = await self.sign_in.open_page(request)
-        session = await find_own_session(self.sign_in, visit)
+        visit = await self.visits.open_page(request)
+        session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
-            return ask_for_session(self.sign_in, visit, ACCOUNT)
+            return self.visits.ask_for_session(visit, ACCOUNT)
         asked = visit.params
         sessions = await self._sessions(session, asked.get("sessions"))
         granted = page_of(await self.access.find_all_of(session.subject), asked.get("grants"))
-        finding = [self.sign_in.flow.reader.clients.find(each.client_id) for each in granted.items]
+        finding = [self.visits.flow.reader.clients.find(each.client_id) for each in granted.items]
         clients = await asyncio.gather(*finding)
         found = await self._find_applications(clients, asked.get("client_id"))
         applications = page_of(found, asked.get("applications"))
         shown = [self._application(client, clients) for client in applications.items]
         context = {
             "action": ACCOUNT,
-            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "user": await self.visits.shown_user(visit.visitor),
             "sessions": sessions.items,
             "applications": shown,
             "grants": list(map(self._grant, granted.items, clients)),
@@ -55,16 +52,16 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
         logos = [client.logo_uri for client in clients if client is not None]
         logos += [application["logo_uri"] for application in shown]
-        return self.sign_in.show(visit, "account.html", images=logos, context=context)
+        return self.visits.show(visit, "account.html", images=logos, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """End sessions, or revoke what a client was granted; the form of another user changes nothing."""
-        visit = await self.sign_in.open_form(request)
-        current, params = await find_own_session(self.sign_in, visit), visit.params
+        visit = await self.visits.open_form(request)
+        current, params = await self.visits.visitors.find_own_session(visit.visitor), visit.params
         if current is None:
-            return ask_for_session(self.sign_in, visit, ACCOUNT)
+            return self.visits.ask_for_session(visit, ACCOUNT)
         if visit.form_session is None:
-            return self.sign_in.go(visit, ACCOUNT)
+            return self.visits.go(visit, ACCOUNT)
         match params.get("action"):
             case "end-session" if params.require("session") == current.id:
                 return await self._sign_out(visit, current)
@@ -76,35 +73,35 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 await self.access.revoke(current.subject, params.require("client_id"))
             case _:
                 raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
-        return self.sign_in.go(visit, ACCOUNT)
+        return self.visits.go(visit, ACCOUNT)
 
     async def _end_one(self, current: Session, sid: str) -> None:
         """End a session of the same user; another user's is left alone."""
-        session = await self.sign_in.visits.sessions.find_by_id(sid)
+        session = await self.visits.visitors.sessions.find_by_id(sid)
         if session is not None and session.subject == current.subject:
-            await self.sign_in.visits.sessions.end(session)
+            await self.visits.visitors.sessions.end(session)
 
     async def _end_others(self, current: Session) -> None:
-        for session in await self.sign_in.visits.sessions.find_all_of(current.subject):
+        for session in await self.visits.visitors.sessions.find_all_of(current.subject):
             if session.id != current.id:
-                await self.sign_in.visits.sessions.end(session)
+                await self.visits.visitors.sessions.end(session)
 
     async def _sign_out(self, visit: Visit, current: Session) -> web.Response:
         """End this browser's session; frames tell the clients that use front-channel logout."""
         frames = await self.logout.end(current)
         if frames:
             context = {"client": None, "continue_uri": None, "frontchannel_uris": frames}
-            response = self.sign_in.pages.render(
+            response = self.visits.pages.render(
                 visit.request, "logged_out.html", frame_src=frames, context=context
             )
         else:
-            response = self.sign_in.go(visit, ACCOUNT)
-        self.sign_in.visits.cookies.clear_session(response)
+            response = self.visits.go(visit, ACCOUNT)
+        self.visits.cookies.clear_session(response)
         return response
 
     async def _sessions(self, current: Session, wanted: str | None) -> PageOf[Mapping[str, Any]]:
-        sessions = await self.sign_in.visits.sessions.find_all_of(current.subject)
-        uses = await self.sign_in.visits.sessions.find_last_uses(sessions)
+        sessions = await self.visits.visitors.sessions.find_all_of(current.subject)
+        uses = await self.visits.visitors.sessions.find_last_uses(sessions)
         shown: list[Mapping[str, Any]] = [
             {
                 "id": session.id,
@@ -123,8 +120,8 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self, granted: Sequence[Client | None], named: str | None
     ) -> list[Client]:
         """Return the clients of config.yaml that a login can begin at, those with grants on this page, and the one that is named."""
-        configured = self.sign_in.flow.registry.current.clients.values()
-        sender = await self.sign_in.flow.reader.clients.find(named) if named else None
+        configured = self.visits.flow.registry.current.clients.values()
+        sender = await self.visits.flow.reader.clients.find(named) if named else None
         found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
         return [one for one in found.values() if one.enabled and one.initiate_login_uri]
 
@@ -136,12 +133,12 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         host = urlsplit(client.initiate_login_uri or "").hostname or ""
         is_known = client in granted or not client.dynamically_registered
         shown = client if is_known else client.under_host(host)
-        href = self.sign_in.start_uri(client)
+        href = self.visits.start_uri(client)
         return {"client": shown, "logo_uri": shown.logo_uri, "host": host, "href": href}
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """Return what a client may do; of a deleted one only the id is known."""
-        registry = self.sign_in.flow.registry.current
+        registry = self.visits.flow.registry.current
         deleted = {"client_id": access.client_id, "client_name": None, "logo_uri": None}
         return {
             "client": client or deleted,

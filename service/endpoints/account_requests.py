@@ -18,19 +18,17 @@ from service.model.factors import Factors
 from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes
 from service.pages.error_page import SignInOver, WayOn
-from service.pages.own_account import ask_for_session, find_own_session
-from service.pages.own_pages import REQUESTS, SECURITY
-from service.pages.sign_in_pages import SignInPages, Visit
+from service.pages.visits import REQUESTS, SECURITY, Visit, Visits
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.tokens.permitted import may_use
 
 
 class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    sign_in: SignInPages
+    visits: Visits
     requests: CibaRequests
 
     def routes(self) -> Iterable[web.RouteDef]:
-        errors = self.sign_in.errors
+        errors = self.visits.errors
         return (
             errors.page(REQUESTS, self.list),
             *errors.page_and_form(f"{REQUESTS}/{{ref}}", self.page, self.submit),
@@ -38,17 +36,17 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def list(self, request: web.Request) -> web.Response:
         """Show what waits for the user."""
-        visit = await self.sign_in.open_page(request)
-        session = await find_own_session(self.sign_in, visit)
+        visit = await self.visits.open_page(request)
+        session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
-            return ask_for_session(self.sign_in, visit, REQUESTS)
+            return self.visits.ask_for_session(visit, REQUESTS)
         pending = await self.requests.find_all_of(session.subject)
         shown = [(each, await self._find_client(each)) for each in pending]
         answered = visit.params.get("answered") or ""
         decision = await self.requests.find_decision(answered, session.subject)
         context = {
             "action": REQUESTS,
-            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "user": await self.visits.shown_user(visit.visitor),
             "allowed": None if decision is None else decision.is_allowed,
             "requests": [
                 {"ref": each.ref, "client": client, "shown": each.shown}
@@ -57,42 +55,42 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             ],
         }
         logos = [client.logo_uri for _, client in shown if client is not None]
-        return self.sign_in.show(visit, "requests.html", images=logos, context=context)
+        return self.visits.show(visit, "requests.html", images=logos, context=context)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show one request, or the login page first."""
-        visit = await self.sign_in.open_page(request)
+        visit = await self.visits.open_page(request)
         path = f"{REQUESTS}/{request.match_info['ref']}"
         session = await self._find_session(visit)
         if session is None:
-            return ask_for_session(self.sign_in, visit, path)
+            return self.visits.ask_for_session(visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):
-            return self.sign_in.go_to_login(visit, path)
+            return self.visits.go_to_login(visit, path)
         if self._lacks_factor(pending, client, session):
             return self._explain_factor(visit)
-        registry = self.sign_in.flow.registry.current
+        registry = self.visits.flow.registry.current
         context = {
             "action": path,
-            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "user": await self.visits.shown_user(visit.visitor),
             "may_use_client": self._may_use(client, visit),
             "client": client,
             "shown": pending.shown,
             "scopes": shown_scopes(registry, pending.polled.scope),
             "details": shown_details(registry, pending.polled.authorization_details),
         }
-        return self.sign_in.show(visit, "request.html", images=[client.logo_uri], context=context)
+        return self.visits.show(visit, "request.html", images=[client.logo_uri], context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """Keep the answer; the first one counts, whichever browser and replica it comes from."""
-        visit = await self.sign_in.open_form(request)
+        visit = await self.visits.open_form(request)
         path = f"{REQUESTS}/{request.match_info['ref']}"
         session = await self._find_session(visit)
         if session is None or visit.form_session is None:
-            return self.sign_in.go(visit, path)
+            return self.visits.go(visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):
-            return self.sign_in.go_to_login(visit, path)
+            return self.visits.go_to_login(visit, path)
         try:
             if visit.params.get("action") == "allow" and self._lacks_factor(
                 pending, client, session
@@ -102,12 +100,12 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         except AlreadyAnswered as error:
             raise self._over() from error
         except LoginRequired:
-            return self.sign_in.go(visit, path)
+            return self.visits.go(visit, path)
 
     async def _answer(
         self, visit: Visit, pending: PendingRequest, session: Session, client: Client
     ) -> web.Response:
-        flow, shown = self.sign_in.flow, pending.shown
+        flow, shown = self.visits.flow, pending.shown
         match visit.params.get("action"):
             case "allow" if self._may_use(client, visit):
                 await self.requests.approve(pending, session, client, flow.registry.current)
@@ -118,7 +116,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                     scope=shown.scope,
                 )
                 flow.emit(event)
-                return self.sign_in.go(visit, f"{REQUESTS}?answered={pending.ref}")
+                return self.visits.go(visit, f"{REQUESTS}?answered={pending.ref}")
             case "allow" | "deny":
                 await self.requests.deny(pending)
                 flow.emit(
@@ -126,7 +124,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                         client_id=shown.client_id, subject=shown.subject, auth_req_ref=pending.ref
                     )
                 )
-                return self.sign_in.go(visit, f"{REQUESTS}?answered={pending.ref}")
+                return self.visits.go(visit, f"{REQUESTS}?answered={pending.ref}")
             case _:
                 raise InvalidRequest("action is not allow or deny")
 
@@ -141,7 +139,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return pending, client
 
     def _may_use(self, client: Client, visit: Visit) -> bool:
-        session, registry = visit.visitor.session, self.sign_in.flow.registry.current
+        session, registry = visit.visitor.session, self.visits.flow.registry.current
         return session is not None and may_use(
             registry.permissions_of(client),
             session.subject,
@@ -151,11 +149,11 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     async def _find_client(self, pending: PendingRequest) -> Client | None:
-        client = await self.sign_in.flow.reader.clients.find(pending.shown.client_id)
+        client = await self.visits.flow.reader.clients.find(pending.shown.client_id)
         return client if client is not None and client.enabled else None
 
     def _over(self) -> SignInOver:
-        href = self.sign_in.pages.url(REQUESTS)
+        href = self.visits.pages.url(REQUESTS)
         message = "this request is unknown, has expired or was answered already"
         return SignInOver(message, way_on=WayOn(href=href))
 
@@ -173,7 +171,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _lacks_acr(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether a password could meet an authentication context that the session does not meet."""
-        registry = self.sign_in.flow.registry.current
+        registry = self.visits.flow.registry.current
         asked = pending.asked_acr(client, registry)
         is_met = asked.is_met_by(session.methods, registry, acr=session.acr)
         return not is_met and asked.is_met_by(AMR, registry, acr=None)
@@ -183,16 +181,16 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
         A user with a second factor has used it to open this page; one without would have to enrol it first.
         """
-        registry = self.sign_in.flow.registry.current
+        registry = self.visits.flow.registry.current
         lacks = lacks_second_factor(session.methods, Factors(), find_requirement(registry, client))
         asked = pending.asked_acr(client, registry)
         return lacks or not asked.is_satisfied_by(session.methods, registry, acr=session.acr)
 
     def _explain_factor(self, visit: Visit) -> web.Response:
         context = {"action": REQUESTS, "method": None, "security_path": SECURITY}
-        return self.sign_in.show(visit, "second_factor.html", context=context)
+        return self.visits.show(visit, "second_factor.html", context=context)
 
     async def _find_session(self, visit: Visit) -> Session | None:
         """Return the session, without the word of an identity provider that is not trusted."""
-        session = await find_own_session(self.sign_in, visit)
-        return session and with_trusted_methods(session, self.sign_in.flow.registry.current)
+        session = await self.visits.visitors.find_own_session(visit.visitor)
+        return session and with_trusted_methods(session, self.visits.flow.registry.current)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 from aiohttp import web
 
+from service.authorize.flow import WaitingRequest
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
@@ -14,16 +15,11 @@ from service.identity.factors.methods import MFA
 from service.identity.sign_ins import SignIn
 from service.pages.factor_pages import (
     asked_on,
-    find_turn,
-    go_on,
-    lead_to,
     links_to_others,
     notice_of_recovery_codes,
     read_attempt,
 )
-from service.pages.own_account import find_fresh_session, is_fresh
-from service.pages.own_pages import ACCOUNT, ADD_FACTOR, SECURITY, return_path
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.visits import ACCOUNT, ADD_FACTOR, SECURITY, Visit, Visits, return_path
 from service.protocol.errors import AccessDenied
 
 PATH = ADD_FACTOR
@@ -39,61 +35,61 @@ class _Enrolment(msgspec.Struct, frozen=True, kw_only=True):
 class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Answers users who have just signed in, however they came here; while signing in only for their first factor."""
 
-    sign_in: SignInPages
+    visits: Visits
     changes: FactorChanges
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        visit = await self.visits.open_page(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         enrolment = await self._find_enrolment(visit, waiting)
         if isinstance(enrolment, web.Response):
             return enrolment
         return await self._show(visit, waiting, enrolment)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        visit = await self.visits.open_form(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         enrolment = await self._find_enrolment(visit, waiting)
         if isinstance(enrolment, web.Response):
             return enrolment
         if waiting and visit.params.get("action") == "cancel":
-            return await self.sign_in.refuse(visit, waiting, AccessDenied("the user cancelled"))
+            return await self.visits.refuse(visit, waiting, AccessDenied("the user cancelled"))
         so_far = enrolment.sign_in
         method = enrolment.methods.get(visit.params.get("method") or "")
         if method is None:
             return await self._show(visit, waiting, enrolment)
-        attempt = read_attempt(self.sign_in, visit, waiting, so_far.subject)
+        attempt = read_attempt(self.visits, visit, waiting, so_far.subject)
         added = await self.changes.add(method, attempt)
         if added is None:
             return await self._show(visit, waiting, enrolment, error="invalid_factor")
         if MFA in so_far.methods:  # one that was added is no reason to trust the session more
-            return self.sign_in.go(visit, SECURITY)
+            return self.visits.go(visit, SECURITY)
         # The person has signed in when it was, not now.
         completed = so_far.with_second_factor((*added.amr, MFA), at=so_far.auth_time)
-        notice = notice_of_recovery_codes(self.sign_in, added.recovery_codes)
-        return await self.sign_in.continue_as(visit, waiting, completed, notice=notice)
+        notice = notice_of_recovery_codes(self.visits, added.recovery_codes)
+        return await self.visits.continue_as(visit, waiting, completed, notice=notice)
 
     async def _find_enrolment(
         self, visit: Visit, waiting: WaitingRequest | None
     ) -> _Enrolment | web.Response:
         """Return what the user has proved within the last minutes; else the way to where that can be done."""
-        turn = await find_turn(self.sign_in, self.changes.second_factors, visit, waiting)
+        turn = await self.visits.flow.find_factor_turn(visit.visitor, waiting)
         if turn is not None and not turn.enrollable:
-            return lead_to(self.sign_in, visit, waiting, SECOND_FACTOR.path)
+            return self.visits.lead_to(visit, waiting, SECOND_FACTOR.path)
         if turn is not None:
-            if not await is_fresh(self.sign_in, turn.sign_in, visit):
-                return lead_to(self.sign_in, visit, waiting, LOGIN.path)
+            if not await self.visits.visitors.has_just_proved(visit.visitor, turn.sign_in):
+                return self.visits.lead_to(visit, waiting, LOGIN.path)
             return await self._begin_enrolment(turn.sign_in, among=turn.enrollable)
         if waiting is not None:
-            return await go_on(self.sign_in, visit, waiting)
-        session = await find_fresh_session(self.sign_in, visit)
+            return await self.visits.go_on(visit, waiting)
+        session = await self.visits.visitors.find_fresh_session(visit.visitor)
         if session is None:
             chosen = visit.params.get("method")
             known = chosen in {method.name for method in self.changes.methods}
-            return self.sign_in.go_to_login(visit, f"{PATH}?method={chosen}" if known else PATH)
+            return self.visits.go_to_login(visit, f"{PATH}?method={chosen}" if known else PATH)
         return await self._begin_enrolment(SignIn.of_session(session))
 
     async def _begin_enrolment(
@@ -118,8 +114,8 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         chosen = visit.params.get("method") or ""
         name = chosen if chosen in addable else next(iter(addable), None)
         if name is None:
-            return lead_to(self.sign_in, visit, waiting, SECURITY)
-        username = await self.sign_in.visits.subjects.find_username(so_far) or ""
+            return self.visits.lead_to(visit, waiting, SECURITY)
+        username = await self.visits.visitors.subjects.find_username(so_far) or ""
         owner = Owner(sub=so_far.subject, username=username)
         back = return_path(visit.params)
         is_at_own_account = back == ACCOUNT and visit.visitor.session is not None
@@ -132,8 +128,8 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "method": name,
             "name": read_name(visit.params.get("name")),
             "form": await addable[name].prepare(owner, visit.params, asked_on(visit, waiting)),
-            "others": links_to_others(self.sign_in, visit, PATH, addable, name, place=place),
-            "cancel_href": None if waiting else self.sign_in.href(visit.visitor, back, {}),
+            "others": links_to_others(self.visits, visit, PATH, addable, name, place=place),
+            "cancel_href": None if waiting else self.visits.href(visit.visitor, back, {}),
             "error": error,
         }
-        return self.sign_in.show(visit, "add_factor.html", waiting, context=context)
+        return self.visits.show(visit, "add_factor.html", waiting, context=context)

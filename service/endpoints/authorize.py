@@ -13,7 +13,7 @@ from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.keys import ClientAlgorithms
 from service.http.parameters import query_params, raw_form_params
 from service.model.catalogue import Registrable
-from service.pages.sign_in_pages import SignInPages
+from service.pages.visits import Visits
 from service.protocol.authorization_request import CREATE, PROMPTS, RESPONSE_TYPES
 from service.protocol.errors import (
     AlreadyAnswered,
@@ -36,21 +36,21 @@ DISPLAYS = ["page", "popup", "touch"]
 class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Errors are shown on a page until the redirect URI is verified, and then sent to the client."""
 
-    sign_in: SignInPages
+    visits: Visits
     registrable: Registrable
     algorithms: ClientAlgorithms
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (
-            *self.sign_in.errors.page_and_form(AUTHORIZE, self.by_get, self.by_post),
-            self.sign_in.errors.page(CONTINUE, self.go_on),
+            *self.visits.errors.page_and_form(AUTHORIZE, self.by_get, self.by_post),
+            self.visits.errors.page(CONTINUE, self.go_on),
         )
 
     def metadata(self) -> Mapping[str, object]:
-        clients = [c for c in self.sign_in.flow.registry.current.clients.values() if c.enabled]
+        clients = [c for c in self.visits.flow.registry.current.clients.values() if c.enabled]
         used = {name for client in clients for name in client.allowed_response_types}
         used |= self.registrable.response_types
-        creates_accounts = "register" in self.sign_in.pages.looks.ui.links
+        creates_accounts = "register" in self.visits.pages.looks.ui.links
         plain = any(client.allow_plain_text_pkce for client in clients)
         return {
             "authorization_endpoint": AUTHORIZE,
@@ -60,17 +60,17 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "prompt_values_supported": [*PROMPTS, CREATE] if creates_accounts else list(PROMPTS),
             "display_values_supported": DISPLAYS,
             "authorization_response_iss_parameter_supported": True,
-            **self.sign_in.flow.reader.request_objects.metadata(),
+            **self.visits.flow.reader.request_objects.metadata(),
             **self.algorithms.response_metadata("authorization"),
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
         """Send the browser to the first page, or the answer to the client."""
-        flow, visitor = self.sign_in.flow, None
+        flow, visitor = self.visits.flow, None
         arrival = await self._arrival(request, query_params(request))
         try:
-            visitor = await self.sign_in.visits.find_visitor(request)
-            outcome = await flow.advance(arrival, visitor)
+            visitor = await self.visits.find_visitor(request)
+            outcome = await flow.begin(arrival, visitor)
         except TooManyRequests:
             raise  # as a page, because the client would only send the user again
         except AlreadyAnswered as late:
@@ -81,27 +81,27 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             log.exception("unforeseen error in an authorization request")
             unforeseen = ServerError("something unforeseen happened")
             outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), unforeseen)
-        return self.sign_in.send(request, outcome, visitor, arrival.params.get("ui_locales"))
+        return self.visits.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
-        flow = self.sign_in.flow
+        flow = self.visits.flow
         arrival = await self._arrival(request, await raw_form_params(request))
         outcome = await flow.postpone(arrival, CONTINUE)
-        return self.sign_in.send(request, outcome, None, arrival.params.get("ui_locales"))
+        return self.visits.send(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
-        return await self.sign_in.flow.arriving.open(
-            sent, address=self.sign_in.visits.client_address.find(request)
+        return await self.visits.flow.arriving.open(
+            sent, address=self.visits.client_address.find(request)
         )
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Continue a request that came by POST, now with the browser's cookies."""
-        visit = await self.sign_in.open_page(request)
-        flow, parked_id = self.sign_in.flow, visit.params.get("request") or ""
-        with self.sign_in.explain_end(parked_id):
+        visit = await self.visits.open_page(request)
+        flow, parked_id = self.visits.flow, visit.params.get("request") or ""
+        with self.visits.explain_end(parked_id):
             browser = visit.visitor.browser
             parked = await flow.parking.find_or_bind(parked_id, browser=browser)
         outcome = await flow.resume(parked, visit.visitor)
         ui_locales = parked.params.get("ui_locales")
-        return self.sign_in.send(request, outcome, visit.visitor, ui_locales)
+        return self.visits.send(request, outcome, visit.visitor, ui_locales)

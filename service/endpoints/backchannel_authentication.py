@@ -19,7 +19,7 @@ from service.model.ciba_events import CibaRequested
 from service.model.events import Emit
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
-from service.pages.own_pages import REQUESTS
+from service.pages.visits import REQUESTS
 from service.protocol.paths import BACKCHANNEL_AUTHENTICATION
 
 

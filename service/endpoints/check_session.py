@@ -9,7 +9,7 @@ from typing import Self
 import msgspec
 from aiohttp import web
 
-from service.pages.folders import BUILT_IN
+from service.pages.looks import BUILT_IN
 from service.pages.pages import script_hash
 
 PATH = "/connect/checksession"

@@ -8,15 +8,16 @@ from dataclasses import replace
 import msgspec
 from aiohttp import web
 
-from service.authorize.flow import Visitor
+from service.authorize.flow import WaitingRequest
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import CONSENT
+from service.authorize.visitors import Visitor
 from service.identity.access import Wishes
 from service.model.events import ConsentDenied, ConsentGiven
 from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes, shown_values
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.visits import Visit, Visits
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
@@ -29,51 +30,51 @@ PATH = CONSENT.path
 class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Shows each scope value, each claim that was requested individually, and all authorization_details."""
 
-    sign_in: SignInPages
+    visits: Visits
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        visitor, waiting = visit.visitor, await self.sign_in.require_waiting(visit)
+        visit = await self.visits.open_page(request)
+        visitor, waiting = visit.visitor, await self.visits.require_waiting(visit)
         if visitor.session is None or not await self._is_turn(visit, waiting):
-            return await self.sign_in.advance(visit, waiting)
+            return await self.visits.advance(visit, waiting)
         scopes, claims = self._scopes(waiting.request.scope), waiting.request.claims.beyond_scope
         context = {
             "action": PATH,
-            "user": await self.sign_in.visits.shown_user(visitor),
+            "user": await self.visits.shown_user(visitor),
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
             "claims": sorted(claims),
             "details": shown_details(
-                self.sign_in.flow.registry.current, waiting.request.authorization_details
+                self.visits.flow.registry.current, waiting.request.authorization_details
             ),
             "can_remember": _can_remember(waiting),
             "values": {each.name: self._values(each, visitor) for each in scopes},
             "claim_values": dict(shown_values(visitor.user_claims, claims)),
             "answer_host": waiting.reply_to.host,
         }
-        return self.sign_in.show(visit, "consent.html", waiting, context=context)
+        return self.visits.show(visit, "consent.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
-        waiting, session = await self.sign_in.require_waiting(visit), visit.form_session
+        visit = await self.visits.open_form(request)
+        waiting, session = await self.visits.require_waiting(visit), visit.form_session
         if session is None or not await self._is_turn(visit, waiting):
-            return await self.sign_in.advance(visit, waiting)
+            return await self.visits.advance(visit, waiting)
         allowed = self._read_allowed(visit.params, waiting.request)
         gets_access = gives_access(allowed.scope, waiting.request.authorization_details)
         if visit.params.get("action") == "allow" and gets_access:
             return await self._allow(visit, waiting, session, allowed)
         error = AccessDenied("the user did not allow it")
-        response = await self.sign_in.refuse(visit, waiting, error)
+        response = await self.visits.refuse(visit, waiting, error)
         client_id = waiting.request.client.client_id
-        self.sign_in.flow.emit(ConsentDenied(client_id=client_id, subject=session.subject))
+        self.visits.flow.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return response
 
     async def _is_turn(self, visit: Visit, waiting: WaitingRequest) -> bool:
         """Return whether the user is to be asked now, and not for another proof of who it is before."""
-        _, step = await self.sign_in.flow.find_step(waiting.parked, visit.visitor)
+        _, step = await self.visits.flow.find_step(waiting, visit.visitor)
         return step is CONSENT
 
     async def _allow(
@@ -83,7 +84,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         remembered = _can_remember(waiting) and visit.params.get("remember") is not None
         if remembered:
             asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
-            await self.sign_in.flow.consents.remember(
+            await self.visits.flow.consents.remember(
                 session.subject,
                 client,
                 asked=asked,
@@ -96,8 +97,8 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             consented_claims=allowed.claims,
         )
         # Of several posts of one form only the first comes back from here, and is an event.
-        response = await self.sign_in.advance(visit, waiting, answers)
-        self.sign_in.flow.emit(
+        response = await self.visits.advance(visit, waiting, answers)
+        self.visits.flow.emit(
             ConsentGiven(
                 client_id=client.client_id,
                 subject=session.subject,
@@ -119,13 +120,13 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _values(self, scope: Scope, visitor: Visitor) -> list[tuple[str, str]]:
         """Return the user's data that the client or an API gets by the scope value."""
-        resources = self.sign_in.flow.registry.current.resources_by_scope.get(scope.name, ())
+        resources = self.visits.flow.registry.current.resources_by_scope.get(scope.name, ())
         names = [*scope.user_claims, *(name for one in resources for name in one.user_claims)]
         return shown_values(visitor.user_claims, names)
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
         """Return the scope values to show; openid is required, or it would not be a sign-in."""
-        shown = shown_scopes(self.sign_in.flow.registry.current, scope)
+        shown = shown_scopes(self.visits.flow.registry.current, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]
 
 

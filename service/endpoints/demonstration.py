@@ -18,20 +18,27 @@ import orjson
 from aiohttp import encode_basic_auth, web
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from service.authorize.device import PATH as VERIFICATION
 from service.clock import clock
 from service.http.endpoint import Answer, WholeRequest, see_other
 from service.http.gate import GATE, REQUEST_ID
 from service.http.parameters import FORM
 from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
+from service.model.authorization import DELEGATION
 from service.model.client import Client, verifies_any
+from service.model.polling import CIBA, DEVICE_CODE
 from service.model.registry import Registry
 from service.model.request_context import request_id
-from service.pages.first_request import find_first_request
-from service.pages.sign_in_pages import SignInPages
-from service.pages.visits import csrf_token
+from service.pages.visits import REQUESTS, Visits, csrf_token
 from service.protocol.errors import InvalidRequest
-from service.protocol.paths import INTROSPECTION, REVOCATION, TOKEN
+from service.protocol.paths import (
+    BACKCHANNEL_AUTHENTICATION,
+    DEVICE_AUTHORIZATION,
+    INTROSPECTION,
+    REVOCATION,
+    TOKEN,
+)
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.uris import is_loopback
@@ -42,6 +49,36 @@ MOST = 12
 """Users and clients on the page; guessing a password takes as long as a sign-in."""
 LONGEST = 60
 """Characters of a value that are shown of an answer."""
+
+
+class FirstRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to paste into a shell, and the page at which the user goes on."""
+
+    curl: str
+    page: str | None
+
+
+def find_first_request(
+    client: Client, *, secret: str | None, username: str, issuer: str
+) -> FirstRequest | None:
+    """Return the request of the first grant type that begins with one; the user's password is the user name."""
+    password = {"grant_type": "password", "username": username, "password": username}
+    begins: dict[str, tuple[str, dict[str, str], str | None]] = {
+        DEVICE_CODE: (DEVICE_AUTHORIZATION, {}, VERIFICATION),
+        CIBA: (BACKCHANNEL_AUTHENTICATION, {"login_hint": username}, REQUESTS),
+        "password": (TOKEN, password, None),
+        DELEGATION: (TOKEN, {"grant_type": DELEGATION, "token": "TOKEN"}, None),
+    }
+    for grant_type, (path, form, page) in begins.items():
+        if grant_type in client.allowed_grant_types:
+            scope = " ".join(sorted(client.allowed_scopes - {OFFLINE_ACCESS}))
+            known = {} if secret else {"client_id": client.client_id}
+            words = ["-u", f"{client.client_id}:{secret}"] if secret else []
+            for item in (known | form | {"scope": scope}).items():
+                words += ["-d", "=".join(item)]
+            url = issuer.rstrip("/") + path
+            return FirstRequest(curl=f"{shlex.join(['curl', '-s', *words, url])}; echo", page=page)
+    return None
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +150,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Sends requests as users and clients whose secrets it guesses."""
 
-    sign_in: SignInPages
+    visits: Visits
     passwords: Passwords
     _guessed: dict[tuple[str, str | None], bool] = msgspec.field(
         default_factory=dict[tuple[str, str | None], bool]
@@ -121,13 +158,13 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a name is the password of a hash; tried once, because anybody can open the page."""
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show users and clients, or after a sign-in what its code is for."""
         if _is_other_loopback_name(request.headers.get("Host", ""), self._home):
             return see_other(self._home)
-        visit = await self.sign_in.open_page(request)
+        visit = await self.visits.open_page(request)
         browser, params = visit.visitor.browser, visit.params
         story, code, state = self._story(request), params.get("code"), params.get("state") or ""
         client_id = state.partition(".")[2]
@@ -144,11 +181,11 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             people = await self._people(start)
             self._add_requests(clients, people[0]["user"].username if people else None)
             context |= {"clients": clients, "people": people}
-        return self.sign_in.show(visit, TEMPLATE, context=context)
+        return self.visits.show(visit, TEMPLATE, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """Get a client's own token, or revoke a token and introspect the one that was derived from it."""
-        visit = await self.sign_in.open_form(request)
+        visit = await self.visits.open_form(request)
         params = visit.params
         story, client_id = self._story(request), params.require("client_id")
         match params.get("action"):
@@ -161,14 +198,14 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 await story.ask("ended", api, INTROSPECTION, token=delegated)
             case _:
                 raise InvalidRequest("action is neither token nor revoke")
-        return self.sign_in.show(visit, TEMPLATE, context=_shown(story))
+        return self.visits.show(visit, TEMPLATE, context=_shown(story))
 
     @property
     def _home(self) -> str:
-        return self.sign_in.flow.reader.issuer.rstrip("/") + PATH
+        return self.visits.flow.reader.issuer.rstrip("/") + PATH
 
     def _story(self, request: web.Request) -> Story:
-        flow = self.sign_in.flow
+        flow = self.visits.flow
         registry = flow.registry.current
         known = {name: each.client_secrets for name, each in registry.clients.items()}
         known |= {name: api.secrets for name, api in registry.api_resources.items() if api.secrets}
@@ -190,7 +227,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, Any]]:
         """Yield the clients that can be used without a secret or with a guessed one."""
         clients = [
-            each for each in self.sign_in.flow.registry.current.clients.values() if each.enabled
+            each for each in self.visits.flow.registry.current.clients.values() if each.enabled
         ]
         usable = (each for each in clients if each.is_public or each.client_id in secrets)
         for client in islice(usable, MOST):
@@ -209,13 +246,13 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                     each["client"],
                     secret=each["secret"],
                     username=username,
-                    issuer=self.sign_in.flow.reader.issuer,
+                    issuer=self.visits.flow.reader.issuer,
                 )
 
     async def _people(self, sign_in: object) -> list[dict[str, Any]]:
         """Return the users whose password is their name, with a link to sign in."""
         people: list[dict[str, Any]] = []
-        for user in self.sign_in.flow.registry.current.users[:MOST]:
+        for user in self.visits.flow.registry.current.users[:MOST]:
             guess = (user.username, user.password)
             if user.enabled and guess not in self._guessed:
                 self._guessed[guess] = await self.passwords.verifies(*guess)
@@ -237,7 +274,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "code_challenge": s256(_verifier(browser)),
             "code_challenge_method": "S256",
         }
-        return f"{self.sign_in.pages.url('/connect/authorize')}?{urlencode(request)}"
+        return f"{self.visits.pages.url('/connect/authorize')}?{urlencode(request)}"
 
 
 def _is_other_loopback_name(host: str, home: str) -> bool:

@@ -8,12 +8,12 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.device import CONFIRM, PATH, USER_CODE, Outcome, place_in
-from service.authorize.flow import NextStep
+from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction
 from service.authorize.user_codes import format_user_code, parse_user_code
 from service.model.events import ConsentGiven
 from service.pages.display import shown_details, shown_scopes
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.visits import Visit, Visits
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidRequest
 
@@ -32,17 +32,17 @@ _SHOWN_OUTCOMES: Mapping[Outcome, Mapping[str, object]] = {
 class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Asks for the code; a link with the code (§3.3.1) leads to the same question at the end."""
 
-    sign_in: SignInPages
+    visits: Visits
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         """Ask for the code, or for the decision about the request that waits; or say what was decided.
 
         A code in a link that a page of another site has followed is not looked up: that page could use up the user's attempts.
         """
-        visit = await self.sign_in.open_page(request)
+        visit = await self.visits.open_page(request)
         if visit.params.get("request"):
             return await self._show_request(visit, await self._require_waiting(visit))
         if visit.params.get(USER_CODE) and not _is_from_elsewhere(request):
@@ -50,7 +50,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self._ask_for_code(visit)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
+        visit = await self.visits.open_form(request)
         if visit.params.get("request"):
             return await self._decide(visit, await self._require_waiting(visit))
         return await self._enter(visit)
@@ -58,15 +58,15 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _enter(self, visit: Visit) -> web.Response:
         """Find the device's request by the code, and go on to the first step."""
         typed = visit.params.get(USER_CODE) or ""
-        parked_id = await self.sign_in.flow.devices.enter(
+        parked_id = await self.visits.flow.devices.enter(
             typed,
             browser=visit.visitor.browser,
-            address=self.sign_in.visits.client_address.find(visit.request),
+            address=self.visits.client_address.find(visit.request),
         )
         if parked_id is None:
             return self._ask_for_code(visit, error="unknown_code")
-        waiting = await self.sign_in.find_waiting(visit, parked_id)
-        return await self.sign_in.advance(visit, waiting) if waiting else self._ask_for_code(visit)
+        waiting = await self.visits.find_waiting(visit, parked_id)
+        return await self.visits.advance(visit, waiting) if waiting else self._ask_for_code(visit)
 
     def _ask_for_code(self, visit: Visit, *, error: str | None = None) -> web.Response:
         typed = visit.params.get(USER_CODE) or ""
@@ -76,45 +76,45 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "user_code": format_user_code(code) if code else typed[:MAX_TYPED],
             "error": error,
         }
-        return self.sign_in.show(visit, "device.html", leads_away=True, context=context)
+        return self.visits.show(visit, "device.html", leads_away=True, context=context)
 
     async def _require_waiting(self, visit: Visit) -> WaitingRequest:
-        waiting = await self.sign_in.require_waiting(visit)
+        waiting = await self.visits.require_waiting(visit)
         if place_in(waiting.parked.params) is None:
             raise InvalidRequest("the request is not one of a device")
         return waiting
 
     async def _show_request(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
-        flow = self.sign_in.flow
+        flow = self.visits.flow
         if await flow.devices.find(waiting.parked) is None:
             outcome = await flow.devices.find_outcome(waiting.parked)
             context = {"action": PATH, **_SHOWN_OUTCOMES[outcome]}
-            return self.sign_in.show(visit, "device_done.html", waiting, context=context)
-        interaction, step = await flow.read_device(waiting.parked, visit.visitor)
+            return self.visits.show(visit, "device_done.html", waiting, context=context)
+        interaction, step = await flow.find_device_step(waiting, visit.visitor)
         if step is not CONFIRM:
             return self._go_on(visit, waiting, step.path)
         if interaction.lacks_acr:
-            return await self.sign_in.refuse(visit, waiting, interaction.refuse_unmet_acr())
+            return await self.visits.refuse(visit, waiting, interaction.refuse_unmet_acr())
         request, registry = interaction.request, flow.registry.current
         context = {
             "action": PATH,
-            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "user": await self.visits.shown_user(visit.visitor),
             "user_code": _shown_code(waiting),
             "scopes": shown_scopes(registry, request.scope),
             "details": shown_details(registry, request.authorization_details),
         }
-        return self.sign_in.show(visit, "device_confirm.html", waiting, context=context)
+        return self.visits.show(visit, "device_confirm.html", waiting, context=context)
 
     async def _decide(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
         """Keep the user's decision, and say it; another user's form asks that user."""
-        flow, session, parked = self.sign_in.flow, visit.form_session, waiting.parked
-        interaction, step = await flow.read_device(parked, visit.visitor)
+        flow, session, parked = self.visits.flow, visit.form_session, waiting.parked
+        interaction, step = await flow.find_device_step(waiting, visit.visitor)
         polled = await flow.devices.find(parked)
         if session is None or step is not CONFIRM or polled is None:
             return self._go_on(visit, waiting, step.path)
         if interaction.lacks_acr:
-            return await self.sign_in.refuse(visit, waiting, interaction.refuse_unmet_acr())
-        with self.sign_in.explain_end(parked.id):
+            return await self.visits.refuse(visit, waiting, interaction.refuse_unmet_acr())
+        with self.visits.explain_end(parked.id):
             if visit.params.get("action") == "allow":
                 await flow.devices.allow(parked, polled, interaction)
                 flow.emit(_make_event(interaction, session.subject))
@@ -124,7 +124,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> web.Response:
         step = NextStep(path, waiting.parked.id)
-        return self.sign_in.send(visit.request, step, visit.visitor, None)
+        return self.visits.send(visit.request, step, visit.visitor, None)
 
 
 def _is_from_elsewhere(request: web.Request) -> bool:

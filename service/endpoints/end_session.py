@@ -9,15 +9,14 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from service.authorize.flow import NextStep, Visitor
+from service.authorize.flow import NextStep
 from service.authorize.parking import Parking
+from service.authorize.visitors import Visitor
 from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
 from service.pages.cookies import Cookie
-from service.pages.own_pages import ACCOUNT
-from service.pages.sign_in_pages import SignInPages
-from service.pages.visits import csrf_token
+from service.pages.visits import ACCOUNT, Visits, csrf_token
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
 
@@ -30,12 +29,12 @@ CONFIRM = "/account/logout"
 class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Ends a session at once if one of its clients proves that it asks; otherwise asks the user."""
 
-    sign_in: SignInPages
+    visits: Visits
     logout: UserLogout
     parking: Parking
 
     def routes(self) -> Iterable[web.RouteDef]:
-        page_and_form = self.sign_in.errors.page_and_form
+        page_and_form = self.visits.errors.page_and_form
         return (
             *page_and_form(PATH, self.by_get, self.by_post),
             *page_and_form(CONFIRM, self.confirm, self.submit),
@@ -51,7 +50,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
+        visit = await self.visits.open_page(request)
         visit.params.refuse_too_long()
         logout = await self._read(visit.params)
         if not logout.must_ask(visit.visitor.session):
@@ -64,12 +63,12 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def confirm(self, request: web.Request) -> web.Response:
         """Continue what came by POST, or ask the user."""
-        visitor = await self.sign_in.visits.find_visitor(request)
+        visitor = await self.visits.find_visitor(request)
         parked_id = query_params(request).get("request")
         logout = await self._find_parked(parked_id, visitor)
         if not logout.must_ask(visitor.session):
             return await self._end(request, logout, visitor, parked_id)
-        page = self.sign_in.pages.render(
+        page = self.visits.pages.render(
             request,
             "logout.html",
             ui_locales=logout.ui_locales,
@@ -80,22 +79,22 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 "parked_request": parked_id or "",
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": logout.shown_client,
-                "user": await self.sign_in.visits.shown_user(visitor),
+                "user": await self.visits.shown_user(visitor),
             },
         )
-        return self.sign_in.visits.mark(request, page, visitor)
+        return self.visits.mark(request, page, visitor)
 
     async def submit(self, request: web.Request) -> web.Response:
         """End the session that the page was shown to, or return to the account if the user cancels."""
         params = await form_params(request)
-        self.sign_in.visits.check_form(request, params)
+        self.visits.check_form(request, params)
         if params.get("action") == "cancel":
-            return see_other(self.sign_in.pages.url(ACCOUNT))
-        visitor = await self.sign_in.visits.find_visitor(request)
+            return see_other(self.visits.pages.url(ACCOUNT))
+        visitor = await self.visits.find_visitor(request)
         parked_id, session = params.get("request"), visitor.session
         if session is not None and session.id != params.get("session_id"):
             step = NextStep(CONFIRM, parked_id or "")
-            return self.sign_in.send(request, step, visitor, None)
+            return self.visits.send(request, step, visitor, None)
         logout = await self._find_parked(parked_id, visitor)
         return await self._end(request, logout, visitor, parked_id)
 
@@ -121,14 +120,14 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         else:
             context = {"client": logout.shown_client, "continue_uri": continue_uri}
             again = {} if continue_uri or frames else {"action": CONFIRM}
-            response = self.sign_in.pages.render(
+            response = self.visits.pages.render(
                 request,
                 "logged_out.html",
                 ui_locales=logout.ui_locales,
                 frame_src=frames,
                 context={**context, **again, "frontchannel_uris": frames},
             )
-        cookies = self.sign_in.visits.cookies
+        cookies = self.visits.cookies
         if cookies.get(request, Cookie.SESSION):
             cookies.clear_session(response)
         return response
@@ -160,12 +159,12 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return await self._read(params)
 
     async def _read(self, params: Params) -> LogoutRequest:
-        return await read_logout_request(params, self.sign_in.flow.reader.id_tokens)
+        return await read_logout_request(params, self.visits.flow.reader.id_tokens)
 
     async def _ask(
         self, request: web.Request, params: Params, visitor: Visitor | None
     ) -> web.Response:
-        address = self.sign_in.visits.client_address.find(request)
+        address = self.visits.client_address.find(request)
         browser = visitor.browser if visitor else None
         parked_id = await self.parking.park(params, browser=browser, address=address)
-        return self.sign_in.send(request, NextStep(CONFIRM, parked_id), visitor, None)
+        return self.visits.send(request, NextStep(CONFIRM, parked_id), visitor, None)

@@ -9,6 +9,7 @@ import msgspec
 from aiohttp import web
 from msgspec.structs import replace
 
+from service.authorize.flow import WaitingRequest
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.clock import clock
 from service.http.endpoint import see_other
@@ -24,8 +25,7 @@ from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, PasswordExpired, User
 from service.pages.login_page import LoginPage, accepts_passwords
-from service.pages.own_pages import SECURITY, return_path
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.visits import SECURITY, Visit, Visits, return_path
 from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.invisible import trim_name
@@ -35,13 +35,13 @@ from service.protocol.params import Params
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Offers every way to sign in that the client accepts; without a client it leads to the user's account."""
 
-    sign_in: SignInPages
+    visits: Visits
     local: LocalSignIn
     providers: ProviderSignIn
     login_page: LoginPage
 
     def routes(self) -> Iterable[web.RouteDef]:
-        errors = self.sign_in.errors
+        errors = self.visits.errors
         return (
             *errors.page_and_form(LOGIN.path, self.page, self.submit),
             errors.page(IDENTITY_PROVIDER.path, self.leave),
@@ -50,18 +50,18 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        visit = await self.visits.open_page(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         hint = waiting.request.login_hint if waiting else None
         return await self.login_page.show(visit, waiting, username=hint or "")
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
+        visit = await self.visits.open_form(request)
         params = visit.params
-        waiting = await self.sign_in.find_waiting(visit, params.get("request"))
+        waiting = await self.visits.find_waiting(visit, params.get("request"))
         if waiting and params.get("action") == "cancel":
             error = AccessDenied("the user cancelled")
-            return await self.sign_in.refuse(visit, waiting, error)
+            return await self.visits.refuse(visit, waiting, error)
         if params.get("passkey") and accepts_passwords(waiting):
             return await self._sign_in_by_passkey(visit, waiting)
         username, password = trim_name(params.get("username") or ""), params.get("password") or ""
@@ -78,7 +78,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _sign_in_by_password(
         self, visit: Visit, waiting: WaitingRequest | None, username: str, password: str
     ) -> web.Response:
-        address = self.sign_in.visits.client_address.find(visit.request)
+        address = self.visits.client_address.find(visit.request)
         tenants = waiting.request.tenants if waiting else ()
         try:
             user = await self.local.verify(username, password, address=address, tenants=tenants)
@@ -88,7 +88,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             )
         if user is None:
             return await self.login_page.show_failure(visit, waiting, username)
-        return await self.sign_in.continue_as(visit, waiting, _sign_in_of(user, AMR, visit.params))
+        return await self.visits.continue_as(visit, waiting, _sign_in_of(user, AMR, visit.params))
 
     async def _sign_in_by_passkey(
         self, visit: Visit, waiting: WaitingRequest | None
@@ -104,16 +104,16 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if found is None:
             return await self.login_page.show(visit, waiting, error="passkey_refused")
         user, amr = found
-        return await self.sign_in.continue_as(visit, waiting, _sign_in_of(user, amr, visit.params))
+        return await self.visits.continue_as(visit, waiting, _sign_in_of(user, amr, visit.params))
 
     async def leave(self, request: web.Request) -> web.Response:
         """Send the user to the provider that the link or the client's request names."""
-        visit = await self.sign_in.open_page(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        visit = await self.visits.open_page(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         known = self.providers.registry.current
         name = visit.params.get("idp") or (waiting and find_provider(waiting.request, known))
         if waiting is not None and name is None:  # a reload has removed it
-            return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
+            return self.visits.go(visit, LOGIN.path, waiting.parked.id)
         provider = self.providers.find_provider(name or "")
         if provider is None or not self.login_page.accepts_users_of(provider, waiting):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
@@ -131,13 +131,13 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 provider,
                 wishes,
                 browser=visit.visitor.browser,
-                address=self.sign_in.visits.client_address.find(visit.request),
+                address=self.visits.client_address.find(visit.request),
                 parked_id=waiting.parked.id if waiting else None,
                 return_to=None if waiting else return_path(visit.params),
             )
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
-        return self.sign_in.visits.mark(visit.request, see_other(url), visit.visitor)
+        return self.visits.mark(visit.request, see_other(url), visit.visitor)
 
     def _find_home(self, username: str, waiting: WaitingRequest | None) -> IdentityProvider | None:
         """Return the provider of this e-mail address's domain, whether or not anybody has the address."""
@@ -147,22 +147,22 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def come_back(self, request: web.Request) -> web.Response:
         """Begin a session for the user that the provider names, and continue."""
-        visit = await self.sign_in.open_page(request)
+        visit = await self.visits.open_page(request)
         params, parked_id = visit.params, parked_id_in(visit.params)
-        with self.sign_in.explain_end(parked_id):
+        with self.visits.explain_end(parked_id):
             pending, provider = await self.providers.take(
                 params,
                 browser=visit.visitor.browser,
                 callback_of=request.match_info.get("name"),
             )
-        waiting = await self.sign_in.find_waiting(visit, parked_id)
+        waiting = await self.visits.find_waiting(visit, parked_id)
         visit = _lead_back(visit, pending.return_to)
         try:
             place = partial(self._place, waiting=waiting)
             who = await self.providers.finish(pending, provider, params, place=place)
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
-        return await self.sign_in.continue_as(visit, waiting, who)
+        return await self.visits.continue_as(visit, waiting, who)
 
     def _place(self, who: SignIn, *, waiting: WaitingRequest | None) -> SignIn:
         """Return the sign-in with the user's tenant; ProviderRefused if that is not the request's."""

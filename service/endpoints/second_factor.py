@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from aiohttp import web
 
-from service.authorize.second_factor import SECOND_FACTOR
+from service.authorize.flow import WaitingRequest
+from service.authorize.second_factor import SECOND_FACTOR, FactorTurn
 from service.clock import clock
 from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement
@@ -15,16 +16,11 @@ from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
 from service.model.handle import digest
 from service.pages.factor_pages import (
-    Turn,
     asked_on,
-    find_turn,
-    go_on,
-    lead_to,
     links_to_others,
     read_attempt,
 )
-from service.pages.own_pages import ACCOUNT, ADD_FACTOR, SECURITY, return_path
-from service.pages.sign_in_pages import Notice, SignInPages, Visit, WaitingRequest
+from service.pages.visits import ACCOUNT, ADD_FACTOR, SECURITY, Notice, Visit, Visits, return_path
 from service.protocol.errors import AccessDenied
 
 PATH = SECOND_FACTOR.path
@@ -33,52 +29,52 @@ PATH = SECOND_FACTOR.path
 class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """One page for all methods; it answers only while this step is the next one."""
 
-    sign_in: SignInPages
+    visits: Visits
     second_factors: SecondFactors
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        turn = await find_turn(self.sign_in, self.second_factors, visit, waiting)
+        visit = await self.visits.open_page(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
+        turn = await self.visits.flow.find_factor_turn(visit.visitor, waiting)
         if turn is None:
-            return await go_on(self.sign_in, visit, waiting)
+            return await self.visits.go_on(visit, waiting)
         return await self._show(visit, waiting, turn)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        turn = await find_turn(self.sign_in, self.second_factors, visit, waiting)
+        visit = await self.visits.open_form(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
+        turn = await self.visits.flow.find_factor_turn(visit.visitor, waiting)
         if turn is None:
-            return await go_on(self.sign_in, visit, waiting)
+            return await self.visits.go_on(visit, waiting)
         if waiting and visit.params.get("action") == "cancel":
             description = "the user cancelled" if turn.offered else "the user has no second factor"
-            return await self.sign_in.refuse(visit, waiting, AccessDenied(description))
+            return await self.visits.refuse(visit, waiting, AccessDenied(description))
         name = visit.params.get("method") or ""
         method = self.second_factors.find_method(name) if name in turn.offered else None
         if method is None or visit.params.get("shown_to") not in {None, _mark(visit, turn)}:
             return await self._show(visit, waiting, turn)
-        attempt = read_attempt(self.sign_in, visit, waiting, turn.sign_in.subject)
+        attempt = read_attempt(self.visits, visit, waiting, turn.sign_in.subject)
         amr = await self.second_factors.verify(method, attempt)
         if amr is None:
             return await self._show(visit, waiting, turn, error="invalid_factor")
         completed = turn.sign_in.with_second_factor((*amr, MFA), at=clock())
         notice = await self._tell_of_recovery_codes(name, completed)
-        return await self.sign_in.continue_as(visit, waiting, completed, notice=notice)
+        return await self.visits.continue_as(visit, waiting, completed, notice=notice)
 
     async def _show(
         self,
         visit: Visit,
         waiting: WaitingRequest | None,
-        turn: Turn,
+        turn: FactorTurn,
         *,
         error: str | None = None,
     ) -> web.Response:
         """Return the page for the method that is chosen, or else the first one."""
         if not turn.offered and turn.enrollable:
-            return lead_to(self.sign_in, visit, waiting, ADD_FACTOR)
+            return self.visits.lead_to(visit, waiting, ADD_FACTOR)
         chosen = visit.params.get("method")
         name = chosen if chosen in turn.offered else next(iter(turn.offered), None)
         method = self.second_factors.find_method(name) if name else None
@@ -90,18 +86,18 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "return_to": None if waiting or path == ACCOUNT else path,
             "method": name,
             "shown_to": _mark(visit, turn),
-            "username": await self.sign_in.visits.subjects.find_username(turn.sign_in),
+            "username": await self.visits.visitors.subjects.find_username(turn.sign_in),
             "form": await method.prepare(subject, asked) if method else {},
-            "others": links_to_others(self.sign_in, visit, PATH, turn.offered, name, place=place),
+            "others": links_to_others(self.visits, visit, PATH, turn.offered, name, place=place),
             "security_path": SECURITY if self._can_enrol_at_account() else None,
             "can_cancel": waiting is not None,
             "error": error,
         }
-        return self.sign_in.show(visit, "second_factor.html", waiting, context=context)
+        return self.visits.show(visit, "second_factor.html", waiting, context=context)
 
     def _can_enrol_at_account(self) -> bool:
         """Return whether a user without a factor can come to the page where one is enrolled."""
-        registry = self.sign_in.flow.registry.current
+        registry = self.visits.flow.registry.current
         return find_requirement(registry, None) != "always"
 
     async def _tell_of_recovery_codes(self, method: str, sign_in: SignIn) -> Notice | None:
@@ -113,13 +109,13 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         def show(visit: Visit, waiting: WaitingRequest | None) -> web.Response:
             context = {
                 "left": len(factors.recovery_codes),
-                "continue_href": self.sign_in.way_after(visit, waiting),
+                "continue_href": self.visits.way_after(visit, waiting),
             }
-            return self.sign_in.show(visit, "recovery_code_used.html", waiting, context=context)
+            return self.visits.show(visit, "recovery_code_used.html", waiting, context=context)
 
         return show
 
 
-def _mark(visit: Visit, turn: Turn) -> str:
+def _mark(visit: Visit, turn: FactorTurn) -> str:
     """Return what differs between the forms of two users in a browser; a password alone discloses no `sub`."""
     return digest(f"{visit.visitor.browser} {turn.sign_in.subject}")

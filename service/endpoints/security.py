@@ -12,9 +12,7 @@ from service.model.factors import Factors, Passkey, Totp
 from service.model.session import Session
 from service.model.user import LOCAL
 from service.pages.factor_pages import notice_of_recovery_codes
-from service.pages.own_account import ask_for_session, find_fresh_session, find_own_session
-from service.pages.own_pages import ADD_FACTOR, SECURITY
-from service.pages.sign_in_pages import SignInPages, Visit
+from service.pages.visits import ADD_FACTOR, SECURITY, Visit, Visits
 from service.protocol.errors import InvalidRequest
 
 PATH = SECURITY
@@ -23,26 +21,26 @@ PATH = SECURITY
 class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Changes need a login of the last minutes; a change that comes too late leads to the login, and is made by another click."""
 
-    sign_in: SignInPages
+    visits: Visits
     changes: FactorChanges
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        session = await find_own_session(self.sign_in, visit)
+        visit = await self.visits.open_page(request)
+        session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
-            return ask_for_session(self.sign_in, visit, PATH)
+            return self.visits.ask_for_session(visit, PATH)
         return await self._show(visit, session)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
-        session = await find_fresh_session(self.sign_in, visit)
+        visit = await self.visits.open_form(request)
+        session = await self.visits.visitors.find_fresh_session(visit.visitor)
         if session is None or visit.form_session is None:
-            return self.sign_in.go_to_login(visit, PATH)
+            return self.visits.go_to_login(visit, PATH)
         sub, params = session.subject, visit.params
-        address = self.sign_in.visits.client_address.find(visit.request)
+        address = self.visits.client_address.find(visit.request)
         match params.get("action"):
             case "remove":
                 if await self._is_last_needed(session, params.require("factor")):
@@ -53,15 +51,15 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 await self.changes.rename(sub, params.require("factor"), name, address=address)
             case "renew-recovery-codes":
                 codes = await self.changes.renew_recovery_codes(sub, address=address)
-                if notice := notice_of_recovery_codes(self.sign_in, codes):
+                if notice := notice_of_recovery_codes(self.visits, codes):
                     return notice(visit, None)
             case _:
                 raise InvalidRequest("action is not remove, rename or renew-recovery-codes")
-        return self.sign_in.go(visit, PATH)
+        return self.visits.go(visit, PATH)
 
     async def _is_last_needed(self, session: Session, factor_id: str) -> bool:
         """Return whether the user could not sign in again without this factor."""
-        mfa = self.sign_in.flow.registry.current.mfa
+        mfa = self.visits.flow.registry.current.mfa
         factors = await self.changes.second_factors.enrolled.find(session.subject)
         listed = [each["id"] for each in _list(factors)]
         return (mfa.required, mfa.enrolment, listed) == ("always", "account", [factor_id])
@@ -72,20 +70,20 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         factors = await self.changes.second_factors.enrolled.find(session.subject)
         context = {
             "action": PATH,
-            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "user": await self.visits.shown_user(visit.visitor),
             "has_password": session.idp == LOCAL,
             "factors": _list(factors),
             "recovery_codes_left": len(factors.recovery_codes),
             "addable": [
                 {
                     "name": name,
-                    "href": self.sign_in.href(visit.visitor, ADD_FACTOR, {"method": name}),
+                    "href": self.visits.href(visit.visitor, ADD_FACTOR, {"method": name}),
                 }
                 for name in self.changes.find_addable(factors)
             ],
             "error": error,
         }
-        return self.sign_in.show(visit, "security.html", context=context)
+        return self.visits.show(visit, "security.html", context=context)
 
 
 def _list(factors: Factors) -> list[Mapping[str, object]]:

@@ -9,36 +9,36 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.steps import LOGIN, SELECT_ACCOUNT
-from service.pages.sign_in_pages import SignInPages
+from service.pages.visits import Visits
 from service.protocol.errors import AccessDenied
 
 PATH = SELECT_ACCOUNT.path
 
 
 class SelectAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    sign_in: SignInPages
+    visits: Visits
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        waiting = await self.sign_in.require_waiting(visit)
-        context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visit.visitor)}
-        return self.sign_in.show(visit, "select_account.html", waiting, context=context)
+        visit = await self.visits.open_page(request)
+        waiting = await self.visits.require_waiting(visit)
+        context = {"action": PATH, "user": await self.visits.shown_user(visit.visitor)}
+        return self.visits.show(visit, "select_account.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
-        waiting = await self.sign_in.require_waiting(visit)
+        visit = await self.visits.open_form(request)
+        waiting = await self.visits.require_waiting(visit)
         match visit.params.get("action"):
             case "cancel":
                 error = AccessDenied("the user cancelled")
-                return await self.sign_in.refuse(visit, waiting, error)
+                return await self.visits.refuse(visit, waiting, error)
             case "other":
-                return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
+                return self.visits.go(visit, LOGIN.path, waiting.parked.id)
             case _ if visit.form_session is None:
-                return await self.sign_in.advance(visit, waiting)
+                return await self.visits.advance(visit, waiting)
             case _:
                 answers = waiting.parked.answers.of(visit.form_session)
                 answers = replace(answers, account_selected=True)
-                return await self.sign_in.advance(visit, waiting, answers)
+                return await self.visits.advance(visit, waiting, answers)

@@ -1,11 +1,11 @@
-"""Shows users scope values, claims and devices (RFC 6749 §3.3)."""
+"""Prepares for pages scope values, claims, devices, and long lists, of which a page shows a part (RFC 6749 §3.3)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -15,6 +15,13 @@ from service.protocol.authorization_details import Detail
 from service.protocol.detail_summary import fill_placeholders, list_members
 from service.protocol.invisible import INVISIBLE
 from service.protocol.scope import OFFLINE_ACCESS
+
+T = TypeVar("T")
+
+PER_PAGE = 20
+"""Rows of a list on a page."""
+
+MAX_DIGITS = 4
 
 # The first that is found counts: most browsers also claim to be those further down.
 _BROWSERS = (
@@ -116,3 +123,22 @@ def device(user_agent: str | None) -> Mapping[str, str | bool | None]:
 
     system = first(_SYSTEMS)
     return {"browser": first(_BROWSERS), "system": system, "is_mobile": system in _MOBILE}
+
+
+class PageOf(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A part of a list, and where it is."""
+
+    items: Sequence[T]
+    number: int
+    """Counted from one."""
+    last: int
+
+
+def page_of(items: Sequence[T], wanted: str | None) -> PageOf[T]:
+    """Return the part that a query parameter asks for; the nearest that there is."""
+    last = max(1, -(-len(items) // PER_PAGE))
+    is_number = wanted is not None and wanted.isdecimal() and len(wanted) <= MAX_DIGITS
+    number = min(max(int(wanted or 1) if is_number else 1, 1), last)
+    return PageOf(
+        items=items[(number - 1) * PER_PAGE : number * PER_PAGE], number=number, last=last
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
 from urllib.parse import urlencode
 
 import msgspec
 from aiohttp import web
 
+from service.authorize.flow import WaitingRequest
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN
 from service.identity.passkey_sign_in import PasskeySignIn
 from service.identity.passkeys import Asking
@@ -20,16 +22,26 @@ from service.model.identity_provider import IdentityProvider
 from service.model.local_text import LocalText
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
-from service.pages.own_pages import ACCOUNT, return_path
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
-from service.pages.verifying import find_verifying
+from service.model.user import LOCAL
+from service.pages.visits import ACCOUNT, REQUESTS, SECURITY, Visit, Visits, return_path
 
 FEW_FAILURES = 2
 """After more failed sign-ins in this browser, the login page says how long an account is locked."""
 
 
+class Verifying(msgspec.Struct, frozen=True, kw_only=True):
+    """A login by which a user proves once more who it is."""
+
+    reason: Literal["factors", "request"]
+    """Second factors are to be added or changed, or a CIBA request is to be answered."""
+    username: str
+    """Empty for the user of an identity provider, who has no password here."""
+    cancel_path: str | None
+    """The page of the own account to go back to; None where a client waits for the answer."""
+
+
 class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
-    sign_in: SignInPages
+    visits: Visits
     passkeys: PasskeySignIn | None
     """None where browsers have no passkeys for this issuer."""
     registry: LiveRegistry
@@ -48,7 +60,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         asks_password: bool = False,
     ) -> web.Response:
         """Return the page; `error` says what went wrong before, `provider` names where."""
-        verifying = await find_verifying(self.sign_in, visit, waiting)
+        verifying = await find_verifying(self.visits, visit, waiting)
         if verifying is not None and verifying.username:
             username, asks_password = username or verifying.username, True
         back, name_first = None, self.asks_name_first(waiting)
@@ -61,7 +73,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         passkey = None
         if self.passkeys is not None and accepts_passwords(waiting):
             passkey = await self.passkeys.offer(self.asking(visit, waiting))
-        return self.sign_in.show(
+        return self.visits.show(
             visit,
             "login.html",
             waiting,
@@ -96,7 +108,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         What it says of waiting depends on this browser's failures alone: it discloses neither
         whether the account exists nor whether it is locked.
         """
-        cookies, error = self.sign_in.visits.cookies, "invalid_credentials"
+        cookies, error = self.visits.cookies, "invalid_credentials"
         failures = cookies.failed_sign_ins(visit.request) + 1
         page = await self.show(
             visit, waiting, username=username, error=error, failures=failures, asks_password=True
@@ -153,7 +165,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         return Asking(
             purpose="sign-in",
             browser=visit.visitor.browser,
-            address=self.sign_in.visits.client_address.find(visit.request),
+            address=self.visits.client_address.find(visit.request),
             parked_id=waiting.parked.id if waiting else "",
         )
 
@@ -163,7 +175,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         query = {"idp": provider.name} | ({"request": waiting.parked.id} if waiting else {})
         if back is not None:
             query["return_to"] = back
-        path = self.sign_in.pages.url(IDENTITY_PROVIDER.path)
+        path = self.visits.pages.url(IDENTITY_PROVIDER.path)
         return {
             "name": provider.name,
             "display_name": provider.display_name,
@@ -174,3 +186,30 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
 
 def accepts_passwords(waiting: WaitingRequest | None) -> bool:
     return waiting is None or waiting.request.client.enable_local_login
+
+
+async def find_verifying(
+    visits: Visits, visit: Visit, waiting: WaitingRequest | None
+) -> Verifying | None:
+    """Return why a user with a session is asked to sign in again; None for any other login (ASVS 7.5.1)."""
+    visitor = visit.visitor
+    so_far = visitor.sign_in_for(waiting.parked.id if waiting else "")
+    if so_far is None:
+        return None
+    path, is_at_own_account = return_path(visit.params), waiting is None and visitor.session
+    if is_at_own_account and path == ACCOUNT:
+        return None
+    if not is_at_own_account:
+        turn = await visits.flow.find_factor_turn(visitor, waiting)
+        if turn is None or not turn.enrollable:
+            return None
+        if await visits.visitors.has_just_proved(visitor, turn.sign_in):
+            return None
+    username = await visits.visitors.subjects.find_username(so_far) if so_far.idp == LOCAL else None
+    is_of_request = is_at_own_account and path.startswith(REQUESTS)
+    back = REQUESTS if is_of_request else SECURITY
+    return Verifying(
+        reason="request" if is_of_request else "factors",
+        username=username or "",
+        cancel_path=back if is_at_own_account else None,
+    )

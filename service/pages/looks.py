@@ -1,4 +1,4 @@
-"""The look of each tenant's pages: logo, colours and links, in place of the operator's own."""
+"""Finds what makes the look of pages: folders of templates and styles, and logo, colours and links of each tenant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
 
+PACKAGE = Path(__file__).parents[1]
+BUILT_IN = next(  # a wheel holds them in the package, a checkout beside it
+    folder for folder in (PACKAGE / "templates", PACKAGE.parent / "templates") if folder.is_dir()
+)
 _FOLDER = "tenants/"
+
+
+def folders_of(templates: Path | None) -> tuple[Path, ...]:
+    """Return the folders of templates, styles and translations, the operator's own first."""
+    return (BUILT_IN,) if templates is None else (templates, BUILT_IN)
 
 
 class Look(NamedTuple):

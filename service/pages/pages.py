@@ -18,8 +18,7 @@ from service.model.registry import LiveRegistry
 from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
-from service.pages.folders import folders_of
-from service.pages.looks import Looks, style_sheet
+from service.pages.looks import Looks, folders_of, style_sheet
 from service.pages.templates import render, set_up
 from service.protocol.redirect_uri import FormPost
 

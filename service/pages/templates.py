@@ -13,7 +13,7 @@ from aiohttp import web
 from jinja2.runtime import Context
 
 from service.config.problem import CannotServe, Finding
-from service.pages.folders import BUILT_IN, folders_of
+from service.pages.looks import BUILT_IN, folders_of
 
 if TYPE_CHECKING:
     from service.pages.locales import Language

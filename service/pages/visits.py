@@ -1,57 +1,114 @@
-"""Finds the live session behind a browser's cookies, writes them, and protects its forms against forgery (ASVS 3.5)."""
+"""Opens the pages of a sign-in and of the own account: who is there, what waits, and how the browser goes on (ASVS 3.5)."""
 
 from __future__ import annotations
 
 import hmac
-import secrets
+import re
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
-from service.authorize.flow import Visitor
+from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequest
+from service.authorize.parking import mark_in
+from service.authorize.second_factor import SECOND_FACTOR
+from service.authorize.steps import LOGIN
+from service.authorize.visitors import SentCookies, Visitor, Visitors
+from service.http.endpoint import see_other
+from service.http.parameters import form_params, query_params
 from service.http.proxy import ClientAddress
-from service.identity.fresh_logins import FreshLogins
-from service.identity.sessions import Sessions
-from service.identity.sign_ins import LIFETIME, PartialSignIns, SignIn
-from service.identity.users import Subjects
+from service.identity.sign_ins import LIFETIME, SignIn
+from service.model.client import Client
+from service.model.session import Answers, Session
+from service.model.tenant import Tenant
 from service.pages.cookies import Cookie, Cookies
-from service.pages.error_page import FormExpired, WayOn
-from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
+from service.pages.error_page import ErrorPages, FormExpired, SignInOver, WayOn
+from service.pages.pages import Pages
+from service.protocol.authorization_request import SIGNED_OUT
+from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
+from service.protocol.redirect_uri import FormPost, with_query
+
+ACCOUNT = "/account"
+"""The page after a sign-in that no client asked for."""
+
+REQUESTS = "/account/requests"
+"""The page at which the user answers CIBA requests."""
+
+SECURITY = "/account/security"
+"""The page at which the user manages second factors."""
+
+ADD_FACTOR = f"{SECURITY}/add"
+"""The page at which the user adds one, there or while signing in."""
+
+FRESH_LOGIN = "fresh_login"
+"""The parameter by which a page shows that it follows a sign-in (docs/decisions/sign-in/fresh-login.md)."""
+
+_RETURN_TO = re.compile(rf"{REQUESTS}(/[\w-]{{16}})?|{SECURITY}(/add(\?method=[a-z]+)?)?", re.ASCII)
+"""The pages that may ask for a sign-in and be returned to."""
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser's request to a page."""
+
+    request: web.Request
+    visitor: Visitor
+    params: Params
+
+    @property
+    def form_session(self) -> Session | None:
+        """The session that the form's page was shown to; None if another user has signed in since."""
+        session = self.visitor.session
+        return session if session and session.id == self.params.get("session_id") else None
+
+
+Notice = Callable[[Visit, WaitingRequest | None], web.Response]
+"""A page between the end of a sign-in and where it leads."""
 
 
 class Visits(msgspec.Struct, frozen=True, kw_only=True):
-    """Finds visitors and signs them in."""
+    """What the endpoints of all pages share."""
 
+    flow: AuthorizeFlow
     cookies: Cookies
-    sessions: Sessions
-    partial_sign_ins: PartialSignIns
-    fresh_logins: FreshLogins
-    subjects: Subjects
     client_address: ClientAddress
+    pages: Pages
+    errors: ErrorPages
 
-    async def find_visitor(self, request: web.Request) -> Visitor:
-        """Return the browser's mark, new if it has none, and the session of an active user."""
+    @property
+    def visitors(self) -> Visitors:
+        return self.flow.visitors
+
+    async def open_page(self, request: web.Request) -> Visit:
+        """Read a GET."""
+        params = query_params(request)
+        params.refuse_repeated()
+        return await self._visit(request, params)
+
+    async def open_form(self, request: web.Request) -> Visit:
+        """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
+        params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
+        self.check_form(request, params, way_on=self.way_on(params.get("request")))
+        return await self._visit(request, params)
+
+    async def _visit(self, request: web.Request, params: Params) -> Visit:
+        visitor = await self.find_visitor(request, fresh_login=params.get(FRESH_LOGIN) or "")
+        return Visit(request=request, visitor=visitor, params=params)
+
+    async def find_visitor(self, request: web.Request, *, fresh_login: str = "") -> Visitor:
+        """Return who sends the cookies of this request."""
+        return await self.visitors.find(self._read_cookies(request), fresh_login=fresh_login)
+
+    def _read_cookies(self, request: web.Request) -> SentCookies:
         get = self.cookies.get
-        browser = get(request, Cookie.BROWSER) or secrets.token_urlsafe(24)
-        cookie, partial_id = get(request, Cookie.SESSION), get(request, Cookie.PARTIAL_SIGN_IN)
-        partial = partial_id and await self.partial_sign_ins.find(partial_id, browser=browser)
-        session = await self.sessions.find(cookie) if cookie else None
-        user_claims = await self.subjects.find_claims(session) if session else None
-        if session is None or user_claims is None:
-            # A frame of another site sends no session cookie, although a user may be signed in:
-            # only a cookie without a session proves that nobody is.
-            state = SIGNED_OUT if cookie else get(request, Cookie.BROWSER_STATE) or SIGNED_OUT
-            return Visitor(browser=browser, browser_state=state, partial=partial or None)
-        await self.sessions.touch(session)
-        return Visitor(
-            browser=browser,
-            session=session,
-            user_claims=user_claims,
-            browser_state=browser_state_of(session.id),
-            partial=partial or None,
+        return SentCookies(
+            browser=get(request, Cookie.BROWSER),
+            session=get(request, Cookie.SESSION),
+            partial_sign_in=get(request, Cookie.PARTIAL_SIGN_IN),
+            browser_state=get(request, Cookie.BROWSER_STATE),
         )
 
     def check_form(
@@ -63,11 +120,171 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             description = "the form is not from a page that this browser was shown"
             raise FormExpired(description, way_on=way_on)
 
+    async def find_waiting(self, visit: Visit, parked_id: str | None) -> WaitingRequest | None:
+        """Return the client's request; None if the visitor came without one."""
+        return None if parked_id is None else await self._read_waiting(visit, parked_id)
+
+    async def require_waiting(self, visit: Visit) -> WaitingRequest:
+        """Return the request that the page is about; raise SignInOver if it is gone."""
+        return await self._read_waiting(visit, visit.params.get("request") or "")
+
+    async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:
+        with self.explain_end(parked_id):
+            parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
+        return await self.flow.read(parked)
+
+    def way_on(self, parked_id: str | None) -> WayOn:
+        """Return the best link for a user whose request is no longer parked: to the client, or the user's account.
+
+        Dynamically registered clients are never linked: anybody can make up such an id.
+        """
+        client = self.flow.registry.current.clients_by_mark.get(mark_in(parked_id or ""))
+        if client and (start := self.start_uri(client)):
+            return WayOn(href=start, client=client, starts_again=True)
+        if client and client.client_uri:
+            return WayOn(href=client.client_uri, client=client)
+        return WayOn(href=self.pages.url(ACCOUNT))
+
+    def start_uri(self, client: Client) -> str | None:
+        """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
+        uri, iss = client.initiate_login_uri, self.flow.reader.issuer
+        return with_query(uri, {"iss": iss}) if uri else None
+
+    @contextmanager
+    def explain_end(self, parked_id: str | None) -> Generator[None]:
+        """Turn the end of a parked request, such as another answer to it, into a page with a link."""
+        try:
+            yield
+        except InvalidRequest as error:
+            raise SignInOver(error.description, way_on=self.way_on(parked_id)) from error
+
+    async def advance(
+        self, visit: Visit, waiting: WaitingRequest, answers: Answers | None = None
+    ) -> web.Response:
+        """Keep new answers, and send the browser to the next page or to the client."""
+        with self.explain_end(waiting.parked.id):
+            outcome = await self.flow.go_on(waiting, visit.visitor, answers)
+        return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
+
+    async def refuse(
+        self, visit: Visit, waiting: WaitingRequest, error: OAuthError
+    ) -> web.Response:
+        """End the request by an error at the client."""
+        with self.explain_end(waiting.parked.id):
+            outcome = await self.flow.refuse(waiting, visit.visitor, error)
+        return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
+
+    async def continue_as(
+        self,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        sign_in: SignIn,
+        *,
+        notice: Notice | None = None,
+    ) -> web.Response:
+        """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads.
+
+        A notice is shown first, as soon as there is a session; it links to `way_after`.
+        """
+        visitors, visitor = self.visitors, visit.visitor
+        parked_id, asked = (waiting.parked.id, waiting.request) if waiting else ("", None)
+        if visitor.partial and not await visitors.partial_sign_ins.end(visitor.partial):
+            description = "this sign-in took too long or was continued already"
+            raise SignInOver(description, way_on=self.way_on(parked_id))
+        missing = await visitors.find_missing_step(sign_in, asked)
+        if missing is not None:
+            visitor = await visitors.keep_partial(visitor, sign_in, parked_id=parked_id)
+            return self.lead_to(replace(visit, visitor=visitor), waiting, missing.path)
+        visitor = await visitors.begin_session(
+            visitor,
+            sign_in,
+            user_agent=visit.request.headers.get("User-Agent", ""),
+            address=self.client_address.find(visit.request),
+        )
+        response = await self._go_on_signed_in(replace(visit, visitor=visitor), waiting, notice)
+        if self.cookies.failed_sign_ins(visit.request):
+            self.cookies.set_failed_sign_ins(response, 0, max_age=0)
+        return response
+
+    async def _go_on_signed_in(
+        self, visit: Visit, waiting: WaitingRequest | None, notice: Notice | None
+    ) -> web.Response:
+        session = visit.visitor.session
+        if waiting is not None and session is not None:
+            # Earlier answers may have been another user's.
+            answers = replace(Answers().of(session), authenticated_at=session.auth_time)
+            waiting = await self.flow.keep(waiting, answers)
+        if notice is not None:
+            return notice(visit, waiting)
+        return await self.go_on(visit, waiting)
+
+    async def go_on(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+        """Send the browser to where it should be."""
+        if waiting is not None:
+            return await self.advance(visit, waiting)
+        path = return_path(visit.params)
+        if visit.visitor.session is None:
+            return self.go_to_login(visit, path)
+        return self.go(visit, path)
+
+    def lead_to(self, visit: Visit, waiting: WaitingRequest | None, path: str) -> web.Response:
+        """Send the browser to another page about the same sign-in."""
+        if waiting is not None:
+            return self.go(visit, path, waiting.parked.id)
+        return self.go_to_login(visit, return_path(visit.params), path)
+
+    def way_after(self, visit: Visit, waiting: WaitingRequest | None) -> str:
+        """Return the link that goes on after a notice."""
+        path = SECOND_FACTOR.path if waiting else return_path(visit.params)
+        return self.href(visit.visitor, path, {"request": waiting.parked.id} if waiting else {})
+
+    def href(self, visitor: Visitor | None, path: str, query: Mapping[str, str]) -> str:
+        """Return the link to a page; where factors are added or changed, it says that it follows a sign-in."""
+        fresh_login = visitor.fresh_login if visitor else ""
+        if fresh_login and path.startswith((SECURITY, SECOND_FACTOR.path)):
+            query = {**query, FRESH_LOGIN: fresh_login}
+        return with_query(self.pages.url(path), query) if query else self.pages.url(path)
+
+    def send(
+        self,
+        request: web.Request,
+        outcome: Outcome,
+        visitor: Visitor | None,
+        ui_locales: str | None,
+    ) -> web.Response:
+        """Send the browser to the next page or to the client."""
+        if isinstance(outcome, NextStep):
+            query = {"request": outcome.parked_id} if outcome.parked_id else {}
+            href = self.href(visitor, outcome.path, query)
+            response = see_other(href)
+        elif isinstance(outcome, FormPost):
+            response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
+        else:
+            response = see_other(outcome.location)
+        self.pages.keep_language(request, response)
+        return self.mark(request, response, visitor) if visitor else response
+
+    def go(self, visit: Visit, path: str, parked_id: str = "") -> web.Response:
+        """Send the browser to another page."""
+        return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
+
+    def go_to_login(self, visit: Visit, path: str, at: str = LOGIN.path) -> web.Response:
+        """Send the browser to the login page, or to another page of the sign-in, which leads back to this path."""
+        query = {} if path == ACCOUNT else {"return_to": path}
+        response = see_other(self.href(visit.visitor, at, query))
+        self.pages.keep_language(visit.request, response)
+        return self.mark(visit.request, response, visit.visitor)
+
+    def ask_for_session(self, visit: Visit, path: str) -> web.Response:
+        """Send the browser to the step without which the own account has no session; it leads back to this path."""
+        at = SECOND_FACTOR if visit.visitor.session else LOGIN
+        return self.go_to_login(visit, path, at.path)
+
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
         """Return the names by which a page shows the user that is signed in."""
         if visitor.session is None:
             return {"name": "", "username": ""}
-        username = await self.subjects.find_username(visitor.session) or ""
+        username = await self.visitors.subjects.find_username(visitor.session) or ""
         name = visitor.user_claims.get("name") or username or visitor.session.subject
         return {"name": name, "username": username}
 
@@ -88,23 +305,60 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             put(response, Cookie.SESSION, visitor.new_cookie, max_age=lasts)
         return response
 
-    async def sign_in(self, request: web.Request, visitor: Visitor, sign_in: SignIn) -> Visitor:
-        """Begin a session, and return the visitor with it; `mark` sets its cookie."""
-        session, cookie = await self.sessions.start(
-            sign_in,
-            previous=visitor.session,
-            user_agent=request.headers.get("User-Agent", ""),
-            address=self.client_address.find(request),
-            browser=visitor.browser,
+    def show(
+        self,
+        visit: Visit,
+        template: str,
+        waiting: WaitingRequest | None = None,
+        *,
+        images: Iterable[str | None] = (),
+        leads_away: bool = False,
+        tenant: Tenant | None = None,
+        context: Mapping[str, object],
+    ) -> web.Response:
+        """Render a page about the request that waits; its form may end at the client, and at another site if it `leads_away`.
+
+        It looks as the tenant of the request, or of the user whose account it is about; `tenant` is for a request without one.
+        """
+        visitor, asked = visit.visitor, waiting and waiting.request
+        client, tenant = (
+            waiting and waiting.client_shown_to(visitor),
+            tenant or self._tenant(visit, waiting),
         )
-        return Visitor(
-            browser=visitor.browser,
-            session=session,
-            user_claims=await self.subjects.find_claims(session) or {},
-            browser_state=browser_state_of(session.id),
-            new_cookie=cookie,
-            fresh_login=await self.fresh_logins.begin(session),
+        look = self.pages.looks.find(tenant)
+        logos = (client and client.logo_uri, look.logo_uri, *images)
+        page = self.pages.render(
+            visit.request,
+            template,
+            ui_locales=asked.ui_locales if asked else None,
+            leads_away=leads_away or waiting is not None,
+            img_src=[logo for logo in logos if logo],
+            context={
+                "csrf": csrf_token(visitor.browser),
+                "parked_request": waiting.parked.id if waiting else "",
+                "session_id": visitor.session.id if visitor.session else "",
+                "fresh_login": visitor.fresh_login,
+                "client": client,
+                "stranger_at": waiting and waiting.reply_to.unverified_client_host,
+                "stranger_is_local": waiting and waiting.reply_to.may_be_any_application,
+                **look.context,
+                **context,
+            },
         )
+        return self.mark(visit.request, page, visitor)
+
+    def _tenant(self, visit: Visit, waiting: WaitingRequest | None) -> Tenant | None:
+        session, registry = visit.visitor.session, self.flow.registry.current
+        if waiting is not None or session is None:
+            return waiting.request.tenant if waiting else None
+        name = registry.tenant_of(session.idp, visit.visitor.user_claims)
+        return registry.tenants.get(name) if name else None
+
+
+def return_path(params: Params) -> str:
+    """Return the page of this service that asked for the sign-in; the account if none did."""
+    path = params.get("return_to") or ""
+    return path if _RETURN_TO.fullmatch(path) else ACCOUNT
 
 
 def csrf_token(browser: str) -> str:

@@ -10,6 +10,8 @@ from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import KEPT
 from service.authorize.steps import BUILTIN_STEPS
 from service.authorize.user_codes import UserCodes
+from service.authorize.visitors import Visitors
+from service.identity.fresh_logins import FreshLogins
 from service.parts.requests import build_parking
 from service.parts.shared import Shared
 from service.parts.tokens import TokenParts
@@ -21,8 +23,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
     shared, tokens = parts.shared, parts.tokens
     return AuthorizeFlow(
         arriving=parts.arriving,
-        registry=shared.registry,
-        steps=(account_creation.make_step(shared.configuration.ui.links), *BUILTIN_STEPS),
+        visitors=build_visitors(parts),
         parking=build_parking(shared, "authorize", KEPT),
         consents=parts.records.consents,
         devices=build_device_requests(shared, tokens),
@@ -32,6 +33,20 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
         second_factors=parts.factors.second_factors,
         enrollable={method.name: method.amr for method in parts.factors.changes.methods},
         emit=shared.emit,
+    )
+
+
+def build_visitors(parts: Parts) -> Visitors:
+    """Build what finds users by their cookies, and signs them in."""
+    shared, records = parts.shared, parts.records
+    return Visitors(
+        registry=shared.registry,
+        steps=(account_creation.make_step(shared.configuration.ui.links), *BUILTIN_STEPS),
+        sessions=records.sessions,
+        partial_sign_ins=records.partial_sign_ins,
+        fresh_logins=FreshLogins(shared.stores),
+        subjects=parts.sign_in.subjects,
+        enrolled=parts.factors.enrolled,
     )
 
 

@@ -16,13 +16,11 @@ from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.key_proofs import KeyProofs, TokenGuard
 from service.http.mount import Mount
 from service.http.proxy import ClientAddress
-from service.identity.fresh_logins import FreshLogins
 from service.observe.event_log import writes_frequent
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
 from service.pages.pages import Pages
-from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import Visits
 from service.parts.whole import Parts
 from service.protocol.uris import is_loopback
@@ -53,18 +51,14 @@ class PageParts:
         )
         self._active_tokens = parts.tokens.active_tokens
         self.visits = Visits(
+            flow=parts.flow,
             cookies=cookies,
-            sessions=parts.records.sessions,
-            partial_sign_ins=parts.records.partial_sign_ins,
-            fresh_logins=FreshLogins(shared.stores),
-            subjects=parts.sign_in.subjects,
             client_address=self.client_address,
-        )
-        self.sign_in = SignInPages(
-            flow=parts.flow, visits=self.visits, pages=self.pages, errors=self.errors
+            pages=self.pages,
+            errors=self.errors,
         )
         self.login_page = LoginPage(
-            sign_in=self.sign_in,
+            visits=self.visits,
             passkeys=parts.factors.passkey_sign_in,
             registry=shared.registry,
             lockout=configuration.limits.lockout,

@@ -128,8 +128,8 @@ def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
     """A page in a language has words to show; those of the templates themselves are English."""
     if set(file.ui.locales) == {"en"}:
         return
-    from service.pages.folders import folders_of  # noqa: PLC0415
     from service.pages.locales import has_messages, known_languages  # noqa: PLC0415
+    from service.pages.looks import folders_of  # noqa: PLC0415
 
     folders = folders_of(file.ui.templates)
     for at, name in enumerate(file.ui.locales):

@@ -13,13 +13,13 @@ from aiohttp import web
 import service.app
 import service.parts.flow
 from service.app import sign_in_endpoints
-from service.authorize.flow import NextStep
+from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.authorize.steps import BUILTIN_STEPS, LOGIN
 from service.clock import clock
 from service.http.endpoint import Endpoint
 from service.pages.error_page import ErrorPages
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.visits import Visit, Visits
 from service.parts.web import PageParts
 from service.parts.whole import Parts
 from service.protocol.errors import AccessDenied, InteractionRequired
@@ -59,7 +59,7 @@ FOR_EVERYBODY = Step(
 class OtpEndpoint:
     """The page of the step."""
 
-    sign_in: SignInPages
+    visits: Visits
     errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -69,31 +69,31 @@ class OtpEndpoint:
         return {}
 
     async def page(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_page(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        visit = await self.visits.open_page(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         if visit.visitor.sign_in_for(waiting.parked.id if waiting else "") is None:
             return self._start_again(visit, waiting)
         return self._show(visit, waiting)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.sign_in.open_form(request)
-        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        visit = await self.visits.open_form(request)
+        waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         so_far = visit.visitor.sign_in_for(waiting.parked.id if waiting else "")
         if so_far is None:
             return self._start_again(visit, waiting)
         if waiting and visit.params.get("action") == "cancel":
-            return await self.sign_in.refuse(visit, waiting, AccessDenied("the user cancelled"))
+            return await self.visits.refuse(visit, waiting, AccessDenied("the user cancelled"))
         if visit.params.get("otp") != CODE:
             return self._show(visit, waiting)
         sign_in = so_far.with_second_factor(("otp",), at=clock())
-        return await self.sign_in.continue_as(visit, waiting, sign_in)
+        return await self.visits.continue_as(visit, waiting, sign_in)
 
     def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
         step = NextStep(LOGIN.path, waiting.parked.id if waiting else "")
-        return self.sign_in.send(visit.request, step, visit.visitor, None)
+        return self.visits.send(visit.request, step, visit.visitor, None)
 
     def _show(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
-        return self.sign_in.show(visit, "otp.html", waiting, context={"action": PATH})
+        return self.visits.show(visit, "otp.html", waiting, context={"action": PATH})
 
 
 def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
@@ -107,5 +107,5 @@ def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str,
 
 
 def _with_page(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
-    page = OtpEndpoint(sign_in=pages.sign_in, errors=pages.errors)
+    page = OtpEndpoint(visits=pages.visits, errors=pages.errors)
     return (*sign_in_endpoints(parts, pages), page)

@@ -1,0 +1,157 @@
+"""Says who a visitor is, what is missing from a sign-in, and begins sessions (ASVS 7.5.1)."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from service.authorize.interaction import Step, UnfinishedSignIn
+from service.authorize.request import AuthorizeRequest
+from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.fresh_logins import FreshLogins
+from service.identity.providers.claims import with_trusted_methods
+from service.identity.sessions import Sessions
+from service.identity.sign_ins import PartialSignIn, PartialSignIns, SignIn
+from service.identity.users import Subjects
+from service.model.handle import digest
+from service.model.registry import LiveRegistry
+from service.model.session import Session
+from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
+
+
+class Visitor(msgspec.Struct, frozen=True, kw_only=True):
+    """The browser by its own cookie, and the live session if there is one."""
+
+    browser: str
+    session: Session | None = None
+    user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
+    browser_state: str = SIGNED_OUT
+    """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
+    new_cookie: str | None = None
+    """The value of the session's cookie, if the session has just begun."""
+    partial: PartialSignIn | None = None
+    """A sign-in that lacks a step; only that step may look at it."""
+    fresh_login: str = ""
+    """What the page carries if it follows a sign-in, in its address or form; as it was sent, not verified."""
+
+    def sign_in_for(self, parked_id: str) -> SignIn | None:
+        """Return what the user has proved so far: for this request, else for the session."""
+        if self.partial is not None and self.partial.parked_id == parked_id:
+            return self.partial.sign_in
+        return SignIn.of_session(self.session) if self.session else None
+
+
+class SentCookies(msgspec.Struct, frozen=True, kw_only=True):
+    """What a browser sends of the cookies that it was given; empty where one is missing."""
+
+    browser: str
+    session: str
+    partial_sign_in: str
+    browser_state: str
+
+
+class Visitors(msgspec.Struct, frozen=True, kw_only=True):
+    """Finds visitors, and signs them in."""
+
+    registry: LiveRegistry
+    steps: tuple[Step, ...]
+    sessions: Sessions
+    partial_sign_ins: PartialSignIns
+    fresh_logins: FreshLogins
+    subjects: Subjects
+    enrolled: EnrolledFactors
+
+    async def find(self, sent: SentCookies, *, fresh_login: str = "") -> Visitor:
+        """Return the browser's mark, new if it has none, and the session of an active user."""
+        browser, partial = sent.browser or secrets.token_urlsafe(24), None
+        if sent.partial_sign_in:
+            partial = await self.partial_sign_ins.find(sent.partial_sign_in, browser=browser)
+        session = await self.sessions.find(sent.session) if sent.session else None
+        user_claims = await self.subjects.find_claims(session) if session else None
+        if session is None or user_claims is None:
+            # A frame of another site sends no session cookie, although a user may be signed in:
+            # only a cookie without a session proves that nobody is.
+            state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
+            return Visitor(
+                browser=browser, browser_state=state, partial=partial, fresh_login=fresh_login
+            )
+        await self.sessions.touch(session)
+        return Visitor(
+            browser=browser,
+            session=session,
+            user_claims=user_claims,
+            browser_state=browser_state_of(session.id),
+            partial=partial,
+            fresh_login=fresh_login,
+        )
+
+    async def find_missing_step(
+        self, sign_in: SignIn, request: AuthorizeRequest | None
+    ) -> Step | None:
+        """Return the step without which the sign-in begins no session; None where nothing is missing."""
+        registry = self.registry.current
+        unfinished = UnfinishedSignIn(
+            sign_in=with_trusted_methods(sign_in, registry),
+            request=request,
+            registry=registry,
+            factors=await self.enrolled.find(sign_in.subject),
+        )
+        return next((step for step in self.steps if step.is_missing_from(unfinished)), None)
+
+    async def keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
+        """Keep a sign-in that lacks a step, and return the visitor with it."""
+        keep = self.partial_sign_ins.keep
+        partial = await keep(sign_in, parked_id=parked_id, browser=visitor.browser)
+        fresh_login = await self.fresh_logins.begin(partial)
+        return replace(visitor, partial=partial, fresh_login=fresh_login)
+
+    async def begin_session(
+        self, visitor: Visitor, sign_in: SignIn, *, user_agent: str, address: str
+    ) -> Visitor:
+        """Begin a session, and return the visitor with it and its new cookie."""
+        session, cookie = await self.sessions.start(
+            sign_in,
+            previous=visitor.session,
+            user_agent=user_agent,
+            address=address,
+            browser=visitor.browser,
+        )
+        return Visitor(
+            browser=visitor.browser,
+            session=session,
+            user_claims=await self.subjects.find_claims(session) or {},
+            browser_state=browser_state_of(session.id),
+            new_cookie=cookie,
+            fresh_login=await self.fresh_logins.begin(session),
+        )
+
+    async def find_own_session(self, visitor: Visitor) -> Session | None:
+        """Return the session for the own account; None where a step is missing, such as a factor that was enrolled since."""
+        session = visitor.session
+        if session is None:
+            return None
+        missing = await self.find_missing_step(SignIn.of_session(session), None)
+        return None if missing is not None else session
+
+    async def find_fresh_session(self, visitor: Visitor) -> Session | None:
+        """Return the session if its sign-in is recent enough to change factors."""
+        session = await self.find_own_session(visitor)
+        return session if session and await self._follows(visitor, session) else None
+
+    async def has_just_proved(self, visitor: Visitor, sign_in: SignIn) -> bool:
+        """Return whether the visitor has just proved who this is, for a request or for the session."""
+        partial, session = visitor.partial, visitor.session
+        if (
+            partial is not None and partial.sign_in == sign_in
+        ):  # which another browser does not find
+            return await self.fresh_logins.follows(visitor.fresh_login, partial)
+        return session is not None and await self._follows(visitor, session)
+
+    async def _follows(self, visitor: Visitor, session: Session) -> bool:
+        """Return whether the user has just signed in with this browser and come from there: copied cookies do not prove it."""
+        is_here = hmac.compare_digest(session.browser_digest, digest(visitor.browser))
+        return is_here and await self.fresh_logins.follows(visitor.fresh_login, session)
