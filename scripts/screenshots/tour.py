@@ -16,6 +16,9 @@ from urllib.parse import urlencode
 import yaml
 from playwright.sync_api import Browser, Page, StorageState, ViewportSize
 
+from service.pages.locales import known_languages
+from service.pages.looks import BUILT_IN
+
 REPOSITORY = Path(__file__).parents[2]
 SCREENSHOTS = REPOSITORY / "build/screenshots"
 DOCS = REPOSITORY / "docs/pages"
@@ -26,7 +29,6 @@ VARIANTS: tuple[tuple[str, Literal["light", "dark"], ViewportSize], ...] = (
     ("dark", "dark", DESKTOP),
     ("phone", "light", PHONE),
 )
-LANGUAGES = ["en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt-BR", "sv", "zh-Hans"]
 SHOWN = {
     "en": {
         "login-light",
@@ -88,7 +90,7 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
     settings |= {
         "server": {"port": int(issuer.rpartition(":")[2])},
         "ui": {
-            "locales": LANGUAGES,
+            "locales": known_languages([BUILT_IN]),
             "links": {name: f"https://example.com/{name}" for name in links},
             **ui,
         },

@@ -16,10 +16,12 @@ from pydantic import TypeAdapter
 
 from service.config.schema.file import Ui
 from service.pages.cookies import Cookies
+from service.pages.locales import known_languages
+from service.pages.looks import BUILT_IN
 from service.pages.pages import Pages
 from tests.identity.people import Live
 
-LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "pt-BR", "sv", "ja", "zh-Hans", "ar")
+LANGUAGES = known_languages([BUILT_IN])
 
 CLIENT = SimpleNamespace(
     client_id="web",

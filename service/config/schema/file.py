@@ -96,8 +96,8 @@ class Ui(types.Section):
     templates: types.FilePath | None = None
     """A folder whose files replace built-in templates."""
     locales: Annotated[types.Many[types.Text], types.Field(min_length=1)] = ("en",)
-    """The languages that users may choose. Built in are ar, de, en, es, fr, it, ja, nl, pl, pt-BR, sv and zh-Hans; `locales/` of
-    `templates` may add others. A language of a country has the texts of its main language, as de-AT those of de."""
+    """The languages that users may choose. Built in are en and those of `templates/locales/`, which `check` lists where one is
+    unknown; `locales/` of `templates` may add others. A language of a country has the texts of its main language, as de-AT those of de."""
     default_locale: types.Text = "en"
     """The language for users who ask for none of these."""
     logo: types.Logo | None = None
