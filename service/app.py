@@ -37,11 +37,11 @@ from service.endpoints.security import SecurityEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
+from service.events.event import Emit
 from service.grants import Grants
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
 from service.identity.providers.logout import ProviderLogout
-from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.visits import ACCOUNT
 from service.parts.gateway import gateway_endpoints

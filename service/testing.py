@@ -71,7 +71,7 @@ class GrantService:
     configuration: Mapping[str, Any]
     file: Path
     events: list[object] = field(default_factory=list[object])
-    """All audit events, such as ExtensionGrantFailed of `service.model.events`."""
+    """All audit events, such as ExtensionGrantFailed of `service.events.tokens`."""
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _issuer: str = ""
     _runner: Runner | None = None

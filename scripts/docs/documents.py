@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from scripts.docs import (
+    audit_events,
     client_metadata,
     configuration,
     conformance,
@@ -20,6 +21,7 @@ from service.start.load import builtin_catalogue
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.render,
     "docs/reference/client-metadata.md": client_metadata.render,
+    "docs/reference/audit-events.md": audit_events.render,
     "docs/reference/conformance.md": conformance.render,
     "docs/decisions/README.md": decisions.render,
     "docs/profiles.md": profiles.render,

@@ -13,9 +13,10 @@ from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.clock import clock
+from service.events.authorizations import AuthorizationGranted
+from service.events.event import Emit
 from service.identity.sessions import new_authorization, note_client
 from service.model.authorization import Authorization, AuthorizationCode
-from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle
 from service.model.session import Session
 from service.protocol.authorization_details import types_of

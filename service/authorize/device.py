@@ -10,8 +10,9 @@ import orjson
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parking import ParkedRequest, Parking
 from service.authorize.user_codes import UserCodes
+from service.events.authorizations import AuthorizationGranted, ConsentDenied, UserCodeRefused
+from service.events.event import Emit
 from service.identity.sessions import new_authorization, note_client
-from service.model.events import AuthorizationGranted, ConsentDenied, Emit, UserCodeRefused
 from service.model.handle import digest
 from service.model.polling import PolledPlace, PolledRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS

@@ -24,13 +24,14 @@ from service.authorize.second_factor import (
     find_useful,
 )
 from service.authorize.visitors import Visitor, Visitors
+from service.events.authorizations import AuthorizationRefused
+from service.events.event import Emit
 from service.identity.access import Consents
 from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.providers.claims import with_trusted_methods
 from service.model.client import Client
-from service.model.events import AuthorizationRefused, Emit
 from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Answers, Session

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from service.ciba.request import CibaRequest
 from service.clients.directory import Clients
 from service.clock import clock
+from service.events.ciba import CibaMessageDelivered, CibaMessageFailed, CibaMessagePostponed
+from service.events.event import Emit
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal, Unreadable
-from service.model import ciba_events, events
 from service.model.backchannel import BackchannelDelivery, message_id
 from service.model.client import Client
 from service.model.client_http import ClientHttp
@@ -54,7 +55,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     http: ClientHttp
     webhook: str | None
     wake: asyncio.Event
-    emit: events.Emit
+    emit: Emit
 
     def keep_ping(
         self, started: StartedPolling, asked: CibaRequest, expires_at: int
@@ -116,7 +117,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
             await self._fail(delivery, str(error), is_final=isinstance(error, Refused))
             return
         self.emit(
-            ciba_events.CibaMessageDelivered(
+            CibaMessageDelivered(
                 client_id=delivery.client_id,
                 kind=delivery.kind,
                 auth_req_ref=delivery.ref,
@@ -187,7 +188,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     async def _fail(self, delivery: BackchannelDelivery, cause: str, *, is_final: bool) -> None:
         failed = replace(delivery, failures=delivery.failures + 1)
         is_repeated = not is_final and await self.queue.retry_later(failed)
-        kind = ciba_events.CibaMessagePostponed if is_repeated else ciba_events.CibaMessageFailed
+        kind = CibaMessagePostponed if is_repeated else CibaMessageFailed
         self.emit(
             kind(
                 client_id=failed.client_id,

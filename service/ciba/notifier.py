@@ -10,9 +10,9 @@ import structlog
 
 from service.ciba.messages import Messages
 from service.config import plugins
+from service.events.ciba import CibaNotifierFailed
+from service.events.event import Emit
 from service.model.backchannel import AuthenticationNotice, Notifier
-from service.model.ciba_events import CibaNotifierFailed
-from service.model.events import Emit
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -12,12 +12,12 @@ from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
 from service.config.configuration import Configuration
+from service.events.factors import FactorRemoved
+from service.events.users import UserDisabled, UserEnabled
 from service.identity.factors.passkey_owners import PasskeyOwners
 from service.identity.factors.stored import FactorsUnreadable, drop_factors
 from service.identity.passwords import usable_hash
 from service.identity.users import Directory
-from service.model.events import UserDisabled, UserEnabled
-from service.model.factor_events import FactorRemoved
 from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username

@@ -19,12 +19,12 @@ from service.caching import BoundedCache, SingleFlight
 from service.clients.origins import RegisteredOrigins
 from service.clients.registration.metadata import RegistrationPolicy, present_members
 from service.clock import clock
+from service.events.clients import ClientDocumentFetched, ClientDocumentRefused
+from service.events.event import Emit
 from service.model.catalogue import Registrable
 from service.model.client import Client, Permissions
 from service.model.client_entry import Mark
-from service.model.client_events import ClientDocumentFetched, ClientDocumentRefused
 from service.model.client_metadata import RegisteredClient, marked, registered_names
-from service.model.events import Emit
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.request_context import current_request
 from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url

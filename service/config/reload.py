@@ -10,7 +10,8 @@ from dataclasses import replace
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration, collector_paused
 from service.config.problem import CannotServe, ConfigError
-from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
+from service.events.event import Emit
+from service.events.operations import RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
 
 TURN = 0.0002

@@ -9,10 +9,10 @@ from aiohttp import web
 
 from service.ciba.requests import CibaRequests, PendingRequest
 from service.clock import clock
+from service.events.ciba import CibaApproved, CibaDenied
 from service.identity.factors.policy import find_requirement, lacks_second_factor
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_in import AMR
-from service.model.ciba_events import CibaApproved, CibaDenied
 from service.model.client import Client
 from service.model.factors import Factors
 from service.model.session import Session

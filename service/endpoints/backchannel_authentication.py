@@ -10,13 +10,13 @@ from service.ciba.notifier import SafeNotifier
 from service.ciba.request import CibaReader, CibaRequest
 from service.ciba.requests import CibaRequests
 from service.clock import clock
+from service.events.ciba import CibaRequested
+from service.events.event import Emit
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.backchannel import AuthenticationNotice
 from service.model.catalogue import Registrable
-from service.model.ciba_events import CibaRequested
-from service.model.events import Emit
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
 from service.pages.visits import REQUESTS

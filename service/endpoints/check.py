@@ -14,6 +14,9 @@ import structlog
 
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clock import clock
+from service.events.clients import ClientRefused
+from service.events.event import Emit
+from service.events.tokens import TokenChecked
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.http.endpoint import (
     NOSNIFF,
@@ -26,10 +29,8 @@ from service.http.endpoint import (
     raw_path,
 )
 from service.http.key_proofs import OriginalRequest, TokenGuard
-from service.model.api_events import TokenChecked
 from service.model.check import Demand
 from service.model.credentials import RequestCredentials
-from service.model.events import ClientRefused, Emit
 from service.model.registry import ApiResource, LiveRegistry
 from service.protocol.errors import (
     InsufficientScope,

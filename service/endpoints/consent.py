@@ -12,8 +12,8 @@ from service.authorize.flow import WaitingRequest
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import CONSENT
 from service.authorize.visitors import Visitor
+from service.events.authorizations import ConsentDenied, ConsentGiven
 from service.identity.access import Wishes
-from service.model.events import ConsentDenied, ConsentGiven
 from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes, shown_values

@@ -11,7 +11,7 @@ from service.authorize.device import CONFIRM, PATH, USER_CODE, Outcome, place_in
 from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction
 from service.authorize.user_codes import format_user_code, parse_user_code
-from service.model.events import ConsentGiven
+from service.events.authorizations import ConsentGiven
 from service.pages.display import shown_details, shown_scopes
 from service.pages.visits import Visit, Visits
 from service.protocol.authorization_details import types_of

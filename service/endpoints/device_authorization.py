@@ -13,11 +13,12 @@ from service.authorize.parameters import DEVICE
 from service.authorize.request import AuthorizeRequest
 from service.authorize.user_codes import format_user_code, new_user_code
 from service.clock import clock
+from service.events.authorizations import DeviceAuthorizationStarted
+from service.events.event import Emit
 from service.http.client_requests import ClientRequest, ClientRequests
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
-from service.model.events import DeviceAuthorizationStarted, Emit
 from service.model.handle import digest
 from service.model.polling import DEVICE_CODE, PolledRequest
 from service.model.registry import LiveRegistry

@@ -9,6 +9,9 @@ import msgspec
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
+from service.events.clients import ClientRefused
+from service.events.event import Emit, Event
+from service.events.tokens import TokenIntrospected
 from service.http.credentials import CredentialReader
 from service.http.endpoint import (
     Answer,
@@ -22,10 +25,8 @@ from service.http.endpoint import (
 from service.http.parameters import JSON, form_params
 from service.http.remembered_answers import RememberedAnswers, Sources, key_of
 from service.keys.jwe import DEFAULT_ENC
-from service.model.api_events import TokenIntrospected
 from service.model.authorization import token_type
 from service.model.client import Client
-from service.model.events import ClientRefused, Emit
 from service.model.registry import Api, ApiResource, ApiScope, LiveRegistry
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidClient
@@ -72,7 +73,7 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             **self.algorithms.response_metadata("introspection"),
         }
 
-    def repeat(self, request: WholeRequest) -> tuple[Answer, object] | None:
+    def repeat(self, request: WholeRequest) -> tuple[Answer, Event] | None:
         """Return the answer to the same request before, if it still is right, and the event of it."""
         key = key_of(request)
         known = None if self.remembered is None else self.remembered.find(key)

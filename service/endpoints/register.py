@@ -12,6 +12,8 @@ from typing import TypeVar
 from aiohttp import web
 
 from service.clients.registration.registration import ClientRegistration, Registration
+from service.events.clients import RegistrationRefused
+from service.events.event import Emit
 from service.http.credentials import presented_token
 from service.http.endpoint import (
     ANY_ORIGIN,
@@ -25,7 +27,6 @@ from service.http.endpoint import (
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
 from service.model.client_metadata import RegisteredClient
-from service.model.events import Emit, RegistrationRefused
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge
 from service.store.rate_limit import RateLimit

@@ -8,6 +8,8 @@ from functools import partial
 import msgspec
 
 from service.clients.authentication.authentication import ClientAuthentication
+from service.events.event import Emit
+from service.events.tokens import TokenRefused
 from service.grants import Grants
 from service.grants.token_exchange import id_jag as issued_id_jag
 from service.http.credentials import CredentialReader
@@ -21,7 +23,6 @@ from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
-from service.model.events import Emit, TokenRefused
 from service.model.grant_types import find_meant_grant_type
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
+from service.events.tokens import CodeReplayed
 from service.model.authorization import Authorization, AuthorizationCode, Spent, new_attempt
-from service.model.events import CodeReplayed
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, RefusedValue

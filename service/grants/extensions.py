@@ -12,8 +12,9 @@ import structlog
 
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
+from service.events.event import Emit
+from service.events.tokens import ExtensionGrantFailed
 from service.model.authorization import Authorization
-from service.model.events import Emit, ExtensionGrantFailed
 from service.model.extension_grant import ExtensionGrantRegistration
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import (

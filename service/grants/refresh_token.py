@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import msgspec
 
+from service.events.tokens import RefreshTokenReused
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
-from service.model.events import RefreshTokenReused
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope

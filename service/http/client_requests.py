@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from service.clients.authentication.authentication import ClientAuthentication
+from service.events.authorizations import AuthorizationRefused
+from service.events.event import Emit
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Message
 from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
-from service.model.events import AuthorizationRefused, Emit
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.store.rate_limit import RateLimit

@@ -9,6 +9,8 @@ import msgspec
 from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from service.events.event import Event
+
 
 class WholeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request that needs no more reading; its members are those of aiohttp's `Request`."""
@@ -130,7 +132,7 @@ class Direct(NamedTuple):
     scripts: ScriptAccess | None = None
     below: bool = False
     """Whether it is the route of every path that begins with this one."""
-    at_once: Callable[[WholeRequest], tuple[Answer, object] | None] | None = None
+    at_once: Callable[[WholeRequest], tuple[Answer, Event] | None] | None = None
     """Returns the handler's answer and event where nothing has to be waited for; never for scripts of other origins."""
     refuse: Callable[[], Answer] | None = None
     """Makes the answer to requests that are refused for how they are sent, where the callers know a few statuses only."""

@@ -17,6 +17,8 @@ import structlog
 from aiohttp import HttpVersion11, web
 from multidict import istr
 
+from service.events.event import Emit
+from service.events.timings import FIRST_LOGGED_STATUS, EmitAtOnce, RequestAnswered
 from service.http.admission import reason_to_refuse
 from service.http.cors import Cors
 from service.http.endpoint import (
@@ -31,7 +33,6 @@ from service.http.endpoint import (
 )
 from service.http.mount import OPERATIONS, Mount
 from service.http.proxy import ClientAddress
-from service.model.events import FIRST_LOGGED_STATUS, Emit, EmitAtOnce, RequestAnswered
 from service.model.request_context import CurrentRequest, current_request
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 

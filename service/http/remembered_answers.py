@@ -8,9 +8,9 @@ from hashlib import blake2b
 import msgspec
 
 from service.clock import clock
+from service.events.tokens import TokenIntrospected
 from service.http.endpoint import Answer, Fields, WholeRequest
 from service.keys.keyring import KeyRing
-from service.model.api_events import TokenIntrospected
 from service.model.registry import Api, LiveRegistry, Registry
 from service.store.tracking import Kept, Tracking
 from service.tokens.active import ActiveToken

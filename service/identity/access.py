@@ -8,9 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from service.clock import clock
+from service.events.authorizations import ConsentWithdrawn
+from service.events.event import Emit
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest, is_selector
 from service.model.session import Consent
 from service.protocol.authorization_details import Detail

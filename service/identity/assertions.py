@@ -9,13 +9,14 @@ import msgspec
 
 from service.clients.issuer_keys import IssuerKeys
 from service.clock import clock
+from service.events.event import Emit
+from service.events.tokens import AssertionReplayed, AssertionUsed
 from service.identity.providers.claims import find_linked_subject
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.keys.jose import JwtRefused, VerifiedClaims, type_of, unverified_claims
 from service.keys.times import check_times, time_in
 from service.model.client import Client
-from service.model.events import AssertionReplayed, AssertionUsed, Emit
 from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.trusted_issuer import TrustedIssuer

@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import msgspec
 
+from service.events.event import Emit
+from service.events.factors import PasskeyRejected, PasskeySignInSucceeded
 from service.identity.factors.methods import MFA
 from service.identity.factors.passkey import UserPasskeys
 from service.identity.passkeys import Answer, Asking, PasskeyRefused
 from service.identity.sign_in import Throttle, is_of_tenants
-from service.model.events import Emit
 from service.model.handle import digest
-from service.model.passkey_events import PasskeyRejected, PasskeySignInSucceeded
 from service.model.user import User, UserStore
 from service.protocol.errors import TooManyRequests
 

@@ -14,9 +14,9 @@ import msgspec
 from msgspec.structs import replace
 
 from service.clock import clock
+from service.events.factors import PasskeyRefusal
 from service.model.factors import Passkey
 from service.model.handle import digest
-from service.model.passkey_events import PasskeyRefusal
 from service.protocol.base64url import base64url, decode_base64url
 from service.store.rate_limit import RateLimit
 from service.store.stores import Stores

@@ -10,11 +10,12 @@ import msgspec
 from msgspec.structs import replace
 
 from service.clock import clock
+from service.events.event import Emit
+from service.events.users import SessionEnded, SessionStarted
 from service.identity import provider_sessions
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
-from service.model.events import Emit, SessionEnded, SessionStarted
 from service.model.handle import digest, is_selector, new_handle, new_selector, parse_handle
 from service.model.request_context import current_traceparent
 from service.model.session import LogoutDelivery, Session

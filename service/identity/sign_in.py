@@ -9,6 +9,8 @@ from time import monotonic
 import msgspec
 
 from service.config.schema.server import Limits
+from service.events.event import Emit
+from service.events.users import LoginFailed, LoginLocked, LoginSucceeded, PasswordHashReplaced
 from service.identity.hashing import hash_password
 from service.identity.passwords import (
     MAX_PASSWORD,
@@ -19,19 +21,12 @@ from service.identity.passwords import (
 )
 from service.identity.refusal_costs import RefusalCosts
 from service.identity.users import Directory
-from service.model.events import (
-    Emit,
-    LoginFailed,
-    LoginLocked,
-    LoginSucceeded,
-    PasswordHashReplaced,
-)
 from service.model.handle import digest
-from service.model.login_failure import LoginFailure
 from service.model.password_hash import is_outdated
 from service.model.tenant import CLAIM
 from service.model.user import (
     MAX_USERNAME,
+    LoginFailure,
     PasswordExpired,
     PasswordRefused,
     User,

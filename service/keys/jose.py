@@ -21,9 +21,8 @@ from joserfc.jwk import JWKRegistry, OctKey, RSAKey
 from joserfc.jws import JWSRegistry
 from joserfc.util import base64_to_int
 
+from service.events.timings import EmitTiming, Signed, ignore_timing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS, KEYS, MAC_ALGORITHMS, MIN_RSA_BITS
-from service.model.events import Emit
-from service.model.timings import Signed, ignore_timing
 from service.protocol import json_input
 from service.protocol.authorization_details import PARAMETER
 from service.protocol.base64url import base64url
@@ -64,7 +63,7 @@ class Key:
     alg: str
     material: Any = field(repr=False)
     """The key of joserfc's."""
-    timed: Emit = field(default=ignore_timing, repr=False, compare=False)
+    timed: EmitTiming = field(default=ignore_timing, repr=False, compare=False)
     """Receives the duration of each signature."""
 
     @classmethod

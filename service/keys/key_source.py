@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from service.config.schema.server import Signing
 from service.config.schema.server import SigningKey as KeyFile
+from service.events.event import Emit
+from service.events.timings import EmitTiming, ignore_timing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
@@ -20,8 +22,6 @@ from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, SigningKey, find
 from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
 from service.model.client import Client
-from service.model.events import Emit
-from service.model.timings import ignore_timing
 from service.store.keyvalue import KeyValue
 
 log = structlog.stdlib.get_logger(__name__)
@@ -129,7 +129,7 @@ def build_key_source(
     encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
     emit: Emit,
-    timed: Emit = ignore_timing,
+    timed: EmitTiming = ignore_timing,
 ) -> KeySource:
     """Return the source that the configuration names; KeyFileError if a file of it is wrong.
 

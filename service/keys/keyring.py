@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import orjson
 
+from service.events.timings import EmitTiming, ignore_timing
 from service.keys.jose import Key
-from service.model.events import Emit
-from service.model.timings import ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 
 
 class KeyRing:
     """The keys in force; all of them are replaced at once, so that a request only looks them up."""
 
-    def __init__(self, algorithms: Sequence[str], *, timed: Emit = ignore_timing) -> None:
+    def __init__(self, algorithms: Sequence[str], *, timed: EmitTiming = ignore_timing) -> None:
         """Take the configured algorithms, the default first; `timed` receives the duration of each signature."""
         self.algorithms = tuple(algorithms)
         self._timed = timed

@@ -11,6 +11,8 @@ import orjson
 import structlog
 from msgspec.structs import replace
 
+from service.events.event import Emit, Event
+from service.events.operations import KeyAnnounced, KeyRetired, KeyRotated
 from service.keys import schedule
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
@@ -18,7 +20,6 @@ from service.keys.problems import CannotChangeKeys, KeysUnreadable
 from service.keys.record import name_record, read_record
 from service.keys.schedule import RECORD, KeyRecord, Keys, RotationPolicy, SigningKey
 from service.keys.sealing import Seal, Unreadable
-from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -200,7 +201,7 @@ class StoredKeys(msgspec.Struct, kw_only=True):
         )
 
 
-def _events(before: Keys, after: Keys, now: int) -> Iterator[object]:
+def _events(before: Keys, after: Keys, now: int) -> Iterator[Event]:
     known = {key.kid: key for key in before}
     for key in after:
         if key.kid not in known:

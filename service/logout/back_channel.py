@@ -8,7 +8,12 @@ import msgspec
 from msgspec.structs import replace
 
 from service.clock import clock
-from service.model import events
+from service.events.event import Emit
+from service.events.users import (
+    BackChannelLogoutDelivered,
+    BackChannelLogoutFailed,
+    BackChannelLogoutPostponed,
+)
 from service.model.client import Client
 from service.model.client_http import ClientHttp
 from service.model.outgoing import Unreachable
@@ -37,7 +42,7 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
     id_tokens: IdTokens
     """Knows the names and keys that a logout token shares with an ID token (§2.4)."""
     http: ClientHttp
-    emit: events.Emit
+    emit: Emit
 
     async def attempt(self, delivery: LogoutDelivery) -> None:
         """Send the client a token, unless it is gone or disabled, or has no logout URI any more."""
@@ -50,7 +55,7 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
             await self._fail(delivery, cause)
             return
         self.emit(
-            events.BackChannelLogoutDelivered(
+            BackChannelLogoutDelivered(
                 client_id=delivery.client_id,
                 session_id=delivery.session_id,
                 attempts=delivery.failures + 1,
@@ -89,7 +94,7 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
         """Try again later; after the last attempt only the audit log knows."""
         failed = replace(delivery, failures=delivery.failures + 1)
         is_repeated = await self.queue.retry_later(failed)
-        kind = events.BackChannelLogoutPostponed if is_repeated else events.BackChannelLogoutFailed
+        kind = BackChannelLogoutPostponed if is_repeated else BackChannelLogoutFailed
         self.emit(
             kind(
                 client_id=delivery.client_id,

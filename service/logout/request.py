@@ -8,9 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from service.clients.directory import Clients
+from service.events.users import LoggedOut
 from service.identity.sessions import Sessions
 from service.model.client import Client
-from service.model.events import LoggedOut
 from service.model.session import Session
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query

@@ -5,10 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, runtime_checkable
 
 from service.model import types
-from service.model.login_failure import LoginFailure
 from service.model.tenant import CLAIM as TENANT
 from service.protocol.errors import TemporarilyUnavailable
 from service.protocol.invisible import trim_name
@@ -20,6 +19,24 @@ MAX_SUB = 255
 """Characters of a subject identifier (OIDC Core §2)."""
 
 MAX_USERNAME = 254
+
+LoginFailure = Literal[
+    "malformed",
+    "unknown",
+    "wrong_password",
+    "disabled",
+    "locked",
+    "other_tenant",
+    "account_expired",
+    "locked_there",
+    "other_workstation",
+    "outside_hours",
+    "password_expired",
+]
+"""The reasons why a login by password fails, as the audit log names them.
+
+`locked` is the throttle here, and `locked_there` the directory; `password_expired` comes only after the right password.
+"""
 
 
 @types.section

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
@@ -17,9 +16,8 @@ import orjson
 import structlog
 from msgspec.structs import replace
 
-from service.model import ciba_events, events, factor_events
-from service.model.api_events import TokenChecked, TokenIntrospected
-from service.model.events import RequestAnswered
+from service.events.event import Emit, Event, Level, event_name
+from service.events.timings import FIRST_LOGGED_STATUS, RequestAnswered
 from service.model.request_context import current_request, trace_id
 from service.observe.logs import text_renderer, wants_text
 
@@ -27,37 +25,18 @@ log = structlog.stdlib.get_logger(__name__)
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")
 
-WARNINGS = (
-    events.AssertionReplayed,
-    events.BackChannelLogoutFailed,
-    ciba_events.CibaMessageFailed,
-    ciba_events.CibaNotifierFailed,
-    events.CodeReplayed,
-    events.ExtensionGrantFailed,
-    factor_events.FactorLocked,
-    events.LoginLocked,
-    events.RefreshTokenReused,
-    events.RegistryReloadRefused,
-    factor_events.UserNotifierFailed,
-)
-"""Events that an operator should look into."""
-
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 """Sets become sorted lists."""
 
 _HAS_MEMBERS = b'{"'
-FREQUENT = frozenset[type[object]]({TokenChecked, TokenIntrospected})
-"""Events that come all day; they are written at level debug only."""
-
 _SERVER_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR.value
 _NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _MICRO = 6
 """Decimal places of seconds in the log."""
-_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def writes_frequent() -> bool:
-    """Return whether successful requests, or the FREQUENT events, are logged."""
+    """Return whether successful requests, or events of level debug, are logged."""
     return _requests.isEnabledFor(logging.DEBUG) or _audit.isEnabledFor(logging.DEBUG)
 
 
@@ -67,12 +46,12 @@ class FanOut:
     A listener that fails is logged, and affects neither the other listeners nor the request.
     """
 
-    def __init__(self, *listeners: events.Emit) -> None:
+    def __init__(self, *listeners: Emit) -> None:
         self._listeners = listeners
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: int | None = None
 
-    def emit(self, event: object) -> None:
+    def emit(self, event: Event) -> None:
         """Call the listeners; soon if another thread than the loop's asks for it, which alone may touch what they keep."""
         if get_ident() != self._thread:  # asking for the running loop is a system call
             try:
@@ -106,7 +85,7 @@ def _write_to_standard_error(lines: str) -> None:
 
 
 class EventLog:
-    """Writes every event as JSON, which keeps a line one line, whatever is in it.
+    """Writes every event as JSON, in which a line break of a value cannot begin a new line.
 
     The lines of one turn of the event loop are made and written together: a write is a system call, and the code that
     makes lines is in the CPU's cache after the first.
@@ -122,8 +101,7 @@ class EventLog:
         self._render = render
         self._writes_all_requests = _requests.isEnabledFor(logging.DEBUG)
         self._writes_frequent = _audit.isEnabledFor(logging.DEBUG)
-        self._kinds: dict[type[object], tuple[str, str]] = {}
-        self._waiting: list[tuple[_Head, object]] = []
+        self._waiting: list[tuple[_Head, Event]] = []
 
     @classmethod
     def on_standard_error(cls, environ: Mapping[str, str]) -> EventLog:
@@ -133,31 +111,36 @@ class EventLog:
         render = text_renderer(environ)
         return cls(render=lambda line: f"{render(None, '', orjson.loads(line))!s}\n")
 
-    def note(self, event: object) -> None:
-        """Write one event soon; successful requests and introspections only at level debug."""
+    def note(self, event: Event) -> None:
+        """Write one event soon; successful requests and events of level debug only at that level."""
         if type(event) is RequestAnswered:  # `isinstance` takes longer for structs
-            if event.status >= events.FIRST_LOGGED_STATUS:
-                level = "info" if event.status < _SERVER_ERROR else "warning"
+            if event.status >= FIRST_LOGGED_STATUS:
+                level: Level = "info" if event.status < _SERVER_ERROR else "warning"
             elif self._writes_all_requests:
                 level = "debug"
             else:
                 return
             if _requests.isEnabledFor(_NUMBERS[level]):
                 event = replace(event, seconds=round(event.seconds, _MICRO))
-                self._keep(event, level, "request_answered", "requests")
+                self._keep(event, level, "requests")
             return
-        kind = type(event)
-        if kind not in FREQUENT or self._writes_frequent:
-            level, name = self._kinds.get(kind) or self._kinds.setdefault(
-                kind, _level_and_name(kind)
-            )
-            self._keep(event, level, name, "audit")
+        level = getattr(type(event), "level", "info")  # an extension grant may emit any object
+        if level != "debug" or self._writes_frequent:
+            self._keep(event, level, "audit")
 
-    def _keep(self, event: object, level: str, name: str, logger: str) -> None:
+    def _keep(self, event: Event, level: Level, logger: str) -> None:
         """Write the line before the loop waits again; immediately if no loop runs."""
         request = current_request.get()
         request_id, client_key = (request.id, request.client_key) if request else (None, None)
-        head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id(), client_key)
+        head = _Head(
+            datetime.now(UTC),
+            level,
+            logger,
+            event_name(type(event)),
+            request_id,
+            trace_id(),
+            client_key,
+        )
         self._waiting.append((head, event))
         if len(self._waiting) == 1:
             try:
@@ -177,19 +160,9 @@ class EventLog:
         self._write("".join(lines))
 
 
-def _line(head: _Head, event: object) -> bytes:
+def _line(head: _Head, event: Event) -> bytes:
     begun, members = _encode(head), _encode(event)
     if members[:2] != _HAS_MEMBERS:
         return begun + b"\n"
     # Two objects made one: this takes half as long as a dictionary of both.
     return b"%b,%b\n" % (begun[:-1], members[1:])
-
-
-def _level_and_name(kind: type[object]) -> tuple[str, str]:
-    level = "debug" if kind in FREQUENT else "warning" if kind in WARNINGS else "info"
-    return level, event_name(kind)
-
-
-def event_name(kind: type[object]) -> str:
-    """Return the name of an event in the log: `token_issued` for `TokenIssued`."""
-    return _WORD.sub("_", kind.__name__).lower()

@@ -26,10 +26,10 @@ from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_sp
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.re import parse_env_headers
 
-from service.model.events import Emit, RequestAnswered
+from service.events.event import Emit, Event
+from service.events.timings import EmitTiming, RequestAnswered, Signed, StoreAnswered, Timing
 from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
 from service.model.request_context import current_traceparent
-from service.model.timings import Signed, StoreAnswered
 from service.observe.metrics import OTHER
 
 NAME = "token-service"
@@ -120,23 +120,23 @@ class Spans:
     def note_answers(self, emit: Emit) -> Emit:
         """Return an `Emit` that also notes in the span of a request how it was answered."""
 
-        def note_and_emit(event: object) -> None:
+        def note_and_emit(event: Event) -> None:
             if isinstance(event, RequestAnswered):
                 _note_answer(get_current_span(), event)
             emit(event)
 
         return note_and_emit
 
-    def record_durations(self, emit: Emit) -> Emit:
-        """Return an `Emit` that also records a span for what has just ended."""
+    def record_durations(self, emit: EmitTiming) -> EmitTiming:
+        """Return an `EmitTiming` that also records a span for what has just ended."""
 
-        def record_and_emit(event: object) -> None:
+        def record_and_emit(event: Timing) -> None:
             self._record_duration(event)
             emit(event)
 
         return record_and_emit
 
-    def _record_duration(self, event: object) -> None:
+    def _record_duration(self, event: Timing) -> None:
         if not get_current_span().is_recording():
             return
         kind, trouble, attributes = SpanKind.INTERNAL, None, Attributes()

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from service.model.events import Emit
+from service.events.timings import EmitTiming, OthersAnswered
 from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
-from service.model.timings import OthersAnswered
 
 if TYPE_CHECKING:
     from service.outgoing.http_client import OutgoingHttp
@@ -43,7 +42,7 @@ class TimedHttp(msgspec.Struct, frozen=True):
 
     purpose: str
     http: HttpClient
-    timed: Emit
+    timed: EmitTiming
 
     async def fetch(
         self,

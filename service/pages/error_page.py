@@ -12,8 +12,9 @@ from aiohttp import web
 from service.authorize.accepted_values import find_accepted_values
 from service.authorize.user_codes import TooManyWrongCodes
 from service.clients.directory import Clients
+from service.events.authorizations import AuthorizationRefused
+from service.events.event import Emit
 from service.model.client import Client
-from service.model.events import AuthorizationRefused, Emit
 from service.model.request_context import request_id
 from service.pages.pages import Pages
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError

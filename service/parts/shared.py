@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
+from service.events.event import Emit, Event
+from service.events.timings import EmitAtOnce, RequestAnswered, ignore_timing
 from service.model.client_http import ClientHttp
-from service.model.events import Emit, EmitAtOnce, RequestAnswered
 from service.model.outgoing import ClientCertificate, HttpClient
-from service.model.timings import ignore_timing
 from service.observe.event_log import EventLog, FanOut
 from service.outgoing.around import LateHttp, TimedHttp
 from service.store.memory import StoreMemory
@@ -200,7 +200,7 @@ def _emit_at_once(count: EmitAtOnce, listeners: tuple[Emit, ...]) -> EmitAtOnce:
         return count
     emit = FanOut(*listeners).emit
 
-    def emit_both(event: object | None, labels: tuple[str, str, int], seconds: float) -> None:
+    def emit_both(event: Event | None, labels: tuple[str, str, int], seconds: float) -> None:
         count(event, labels, seconds)
         if event is not None:
             emit(event)

@@ -11,9 +11,8 @@ from typing import Any, TypeVar, overload
 
 import structlog
 
-from service.model.events import Emit
+from service.events.timings import EmitTiming, StoreAnswered, ignore_timing
 from service.model.request_context import current_request
-from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
 from service.store.engine.engine import TROUBLE, Channel, Engine, Memory, NotAsked, ResponseError
@@ -52,7 +51,7 @@ class KeyValue:
         *,
         timeout: float,
         tracking: Tracking | None = None,
-        timed: Emit = ignore_timing,
+        timed: EmitTiming = ignore_timing,
     ) -> None:
         self.tracking = tracking
         """What was read and is still right, without asking Redis again; None where nothing is tracked."""

@@ -23,8 +23,7 @@ from redis.credentials import (
 
 from service.config import plugins
 from service.config.schema.store import Store
-from service.model.events import Emit
-from service.model.timings import ignore_timing
+from service.events.timings import EmitTiming, ignore_timing
 from service.store.engine.channels import GroupCommit, Multiplexed
 from service.store.engine.cluster import Clustered
 from service.store.engine.connection import TrackingConnection
@@ -55,7 +54,7 @@ def open_store(
     timeout: float,
     wait_for_replicas: int = 0,
     tracking: Tracking | None = None,
-    timed: Emit = ignore_timing,
+    timed: EmitTiming = ignore_timing,
 ) -> KeyValue:
     """Return the store behind a URL, with the password or credentials that it does not have itself; it connects when it is first used.
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from service.clock import clock
+from service.events.event import Emit
 from service.model.client import Client
-from service.model.events import Emit
 from service.protocol.errors import InvalidGrant, InvalidRequest, InvalidScope
 from service.protocol.scope import format_scope
 from service.protocol.token_types import NOT_APPLICABLE

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast, final
 import msgspec
 from msgspec.structs import force_setattr, replace
 
+from service.events.event import Emit
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
-from service.model.events import Emit
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.model.user import LOCAL, UserStore

@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Mapping, Sequence
 import msgspec
 
 from service.clock import clock
+from service.events.event import Emit
+from service.events.tokens import TokenIssued
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import Emit, TokenIssued
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import TOKEN_RESPONSE_MEMBERS, InvalidGrant
 from service.protocol.scope import OPENID

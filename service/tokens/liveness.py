@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from service.clock import clock
+from service.events.authorizations import AuthorizationEnded
+from service.events.event import Emit
+from service.events.tokens import CodeReplayed, RefreshTokenReused
 from service.model.authorization import Authorization, Source, Spent, new_attempt
-from service.model.events import AuthorizationEnded, CodeReplayed, Emit, RefreshTokenReused
 from service.model.handle import DIGEST_LENGTH, Handle, digest
 from service.protocol.errors import InvalidGrant
 from service.store.records import was_won

@@ -15,8 +15,8 @@ from __future__ import annotations
 import msgspec
 
 from service.clock import clock
+from service.events.event import Emit
 from service.model.authorization import Authorization, Spent, new_attempt
-from service.model.events import Emit
 from service.model.handle import Handle, HandleKind, digest, new_handle, new_selector
 from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.registry import LiveRegistry

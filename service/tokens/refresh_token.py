@@ -19,9 +19,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from service.clock import clock
+from service.events.tokens import RefreshTokenReused
 from service.model.authorization import Authorization, RefreshToken, Spent, new_attempt
 from service.model.client import Client
-from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, handle_from_secret
 from service.protocol.base64url import decode_base64url
 from service.protocol.randomness import random_bytes, random_text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.events import AuthorizationEnded, ConsentWithdrawn
+from service.events.authorizations import AuthorizationEnded, ConsentWithdrawn
 from tests.account.account_page import account, clients_on, end_session, revoke, sessions_on
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp

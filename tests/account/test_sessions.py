@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import LoggedOut, SessionEnded
+from service.events.users import LoggedOut, SessionEnded
 from tests.account.account_page import account, end_session, sessions_on
 from tests.conftest import Clock
 from tests.driving.browser import Browser

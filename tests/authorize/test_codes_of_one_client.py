@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import AuthorizationEnded
+from service.events.authorizations import AuthorizationEnded
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService

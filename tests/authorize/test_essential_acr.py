@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import AuthorizationRefused
+from service.events.authorizations import AuthorizationRefused
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in

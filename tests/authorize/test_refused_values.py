@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from service.model.events import AuthorizationRefused, TokenRefused
+from service.events.authorizations import AuthorizationRefused
+from service.events.tokens import TokenRefused
 from service.protocol.errors import LONGEST, RefusedValue
 from tests.conftest import Start
 from tests.driving.browser import Browser

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from service.model.events import SessionStarted
-from service.model.passkey_events import PasskeyRejected
+from service.events.factors import PasskeyRejected
+from service.events.users import SessionStarted
 from tests.browser.conftest import Person
 from tests.browser.virtual_authenticator import VirtualAuthenticator
 from tests.driving.browser import Browser

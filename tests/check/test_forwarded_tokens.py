@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import TransactionTokenIssued
+from service.events.tokens import TransactionTokenIssued
 from tests.conftest import Clock, Start
 from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.ciba_events import CibaMessageFailed, CibaNotifierFailed
+from service.events.ciba import CibaMessageFailed, CibaNotifierFailed
 from tests.ciba import telling
 from tests.ciba.consumption import REQUESTS, Device, Listener, answer, ref_of
 from tests.ciba.test_ping import nothing_waits

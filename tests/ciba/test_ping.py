@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.model.ciba_events import CibaMessageDelivered, CibaMessageFailed, CibaMessagePostponed
+from service.events.ciba import CibaMessageDelivered, CibaMessageFailed, CibaMessagePostponed
 from service.store.stores import CIBA
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, Listener, answer
 from tests.conftest import Clock

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import ConsentGiven
+from service.events.authorizations import ConsentGiven
 from tests.claims.conftest import claims_request, told_of
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp

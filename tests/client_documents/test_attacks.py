@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import force_setattr
 
 from service.clients.documents import AT_ONCE, PER_NETWORK
-from service.model.client_events import ClientDocumentRefused
+from service.events.clients import ClientDocumentRefused
 from tests.client_documents.conftest import LOOPBACK, DocumentApp, Site
 from tests.conftest import Clock, Start
 from tests.driving.browser import Browser, Page

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from service.events.clients import ClientDocumentFetched
 from service.keys.jose import Key
-from service.model.client_events import ClientDocumentFetched
 from tests.client_documents.conftest import LOOPBACK, DocumentApp, Site
 from tests.conftest import Clock, Start
 from tests.driving.browser import Browser

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from multidict import CIMultiDict
 
+from service.events.clients import ClientRefused
+from service.events.tokens import TokenRefused
 from service.model import client as client_model
-from service.model.events import ClientRefused, TokenRefused
 from tests.driving.registering import register
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, basic

@@ -13,7 +13,7 @@ import pytest
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, Finding
 from service.config.reload import ReloadableRegistry
-from service.model.events import RegistryReloaded, RegistryReloadRefused
+from service.events.operations import RegistryReloaded, RegistryReloadRefused
 from service.start.load import load
 
 API = "api_resources: [{name: api}]\n"

@@ -12,7 +12,7 @@ from service.cli.serving import Serving
 from service.cli.settings import Refused
 from service.cli.shared_store import on_store
 from service.config.problem import Problem
-from service.model.events import RegistryReloadRefused
+from service.events.operations import RegistryReloadRefused
 from service.model.user import UserStore
 from service.parts.shared import Shared
 from service.parts.whole import Parts

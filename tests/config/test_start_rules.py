@@ -12,8 +12,8 @@ from argon2 import PasswordHasher
 from service.app import create_app
 from service.config.problem import ConfigError, Finding
 from service.config.schema.file import ConfigurationFile
+from service.events.operations import RegistryReloadRefused
 from service.keys.jose import Key
-from service.model.events import RegistryReloadRefused
 from service.pages.locales import known_languages
 from service.pages.looks import BUILT_IN
 from service.start.checks import START_RULES

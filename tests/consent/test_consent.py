@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import ConsentDenied, ConsentGiven
+from service.events.authorizations import ConsentDenied, ConsentGiven
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration

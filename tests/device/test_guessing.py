@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import UserCodeRefused
+from service.events.authorizations import UserCodeRefused
 from tests.conftest import Clock
 from tests.device.tv import Television
 from tests.driving.browser import Browser, Page

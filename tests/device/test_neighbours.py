@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import AuthorizationGranted
+from service.events.authorizations import AuthorizationGranted
 from service.model.polling import DEVICE_CODE
 from tests.device.tv import PATH, Television, ask_for_codes
 from tests.driving.browser import Browser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.model.events import ExtensionGrantFailed
+from service.events.tokens import ExtensionGrantFailed
 from service.model.handle import digest
 from tests.driving.service import Answer, RunningService
 from tests.extension_grants.misbehaving import WAYS

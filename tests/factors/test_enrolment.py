@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from service.model.factor_events import FactorEnrolled, FactorRemoved, RecoveryCodesRenewed
+from service.events.factors import FactorEnrolled, FactorRemoved, RecoveryCodesRenewed
 from service.model.handle import digest
 from tests.conftest import Clock
 from tests.driving.browser import Browser, Page

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from service.events.factors import FactorLocked, FactorRefused
 from service.identity.factors.guesses import DAY, EVERY, LONG, MOST
-from service.model.factor_events import FactorLocked, FactorRefused
 from service.model.factors import FactorNotice
 from tests.conftest import Clock
 from tests.driving.browser import Page

@@ -13,9 +13,9 @@ import pytest
 from aiohttp.web_urldispatcher import StaticResource
 
 from service.app import create_app
-from service.model.ciba_events import CibaRequested
-from service.model.events import LoginSucceeded
-from service.model.factor_events import FactorLocked, FactorRefused
+from service.events.ciba import CibaRequested
+from service.events.factors import FactorLocked, FactorRefused
+from service.events.users import LoginSucceeded
 from service.model.factors import Factors
 from tests.ciba.consumption import Device, ciba_client, ref_of
 from tests.device.tv import TELEVISIONS, Television

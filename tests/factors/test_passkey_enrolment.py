@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from service.events.factors import FactorEnrolled, FactorRemoved, PasskeyRejected
 from service.identity.factors.passkey import MAX_PASSKEYS
-from service.model.factor_events import FactorEnrolled, FactorRemoved
-from service.model.passkey_events import PasskeyRejected
 from tests.conftest import Clock, Start
 from tests.driving.authenticator import PRESENT, Authenticator
 from tests.driving.browser import Browser, Page

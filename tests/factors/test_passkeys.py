@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from service.model.events import SessionStarted
-from service.model.factor_events import FactorAccepted
+from service.events.factors import FactorAccepted, PasskeyRejected, PasskeySignInSucceeded
+from service.events.users import SessionStarted
 from service.model.factors import Factors
-from service.model.passkey_events import PasskeyRejected, PasskeySignInSucceeded
 from tests.conftest import Start
 from tests.driving.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.driving.browser import Browser, Page

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from service.model.events import SessionStarted
-from service.model.factor_events import FactorAccepted, FactorRefused
+from service.events.factors import FactorAccepted, FactorRefused
+from service.events.users import SessionStarted
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService, claims_in

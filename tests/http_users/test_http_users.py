@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
+from service.events.users import LoginFailed
 from service.identity.passwords import Passwords
 from service.identity.sources.circuit import TOLERATED
-from service.model.events import LoginFailed
 from tests.conftest import Start
 from tests.driving.authority import root
 from tests.driving.browser import Browser

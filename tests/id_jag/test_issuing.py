@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import TokenExchangeJudged
+from service.events.tokens import TokenExchangeJudged
 from service.protocol.id_jag import TYP
 from tests.cli.conftest import command
 from tests.cli.test_explain import explained

@@ -10,11 +10,11 @@ import pytest
 import time_machine
 from msgspec.structs import replace
 
+from service.events.authorizations import AuthorizationEnded, ConsentWithdrawn
 from service.identity.access import Authorizations, Consents, Wishes
 from service.identity.users import FileUsers, Subjects
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import AuthorizationEnded, ConsentWithdrawn
 from service.model.handle import digest, new_selector
 from service.store.stores import Stores
 from tests.identity.people import ALICE, CAROL, Live, now

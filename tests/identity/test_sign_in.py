@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from service.events.users import LoginFailed, LoginSucceeded
 from service.identity.sign_in import LocalSignIn
-from service.model.events import LoginFailed, LoginSucceeded
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
 
 

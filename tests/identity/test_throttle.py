@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import time_machine
 
+from service.events.users import LoginFailed, LoginLocked
 from service.identity.sign_in import LocalSignIn
-from service.model.events import LoginFailed, LoginLocked
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import networks_of, site_of

@@ -10,11 +10,11 @@ import pytest
 
 from service.config.problem import CannotServe
 from service.config.schema.users import Users
+from service.events.timings import ignore_timing
 from service.identity import sources
 from service.identity.sources import Tools
 from service.identity.users import Directory, FileUsers
 from service.keys.sealing import Seal
-from service.model.timings import ignore_timing
 from tests.identity.people import ALICE, BOB, REGISTRY, Live
 
 

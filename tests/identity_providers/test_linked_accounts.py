@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from service.events.providers import ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
-from service.model.provider_events import ProviderSignInFailed, ProviderSignInSucceeded
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from service.model.provider_events import ProviderSignInFailed
+from service.events.providers import ProviderSignInFailed
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.listening import listening

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from service.events.providers import ProviderSignInFailed
 from service.keys.jose import Key
-from service.model.provider_events import ProviderSignInFailed
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

@@ -11,8 +11,8 @@ from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
+from service.events.providers import ProviderSignInFailed
 from service.keys.jose import Key
-from service.model.provider_events import ProviderSignInFailed
 from service.outgoing.http_client import MAX_BODY
 from tests.conftest import Clock
 from tests.driving.browser import Browser

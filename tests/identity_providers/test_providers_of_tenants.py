@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from service.events.providers import ProviderSignInFailed
 from service.model.handle import digest
-from service.model.provider_events import ProviderSignInFailed
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in

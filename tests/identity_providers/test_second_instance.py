@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.model.events import SessionEnded
-from service.model.provider_events import ProviderLogoutReceived
+from service.events.providers import ProviderLogoutReceived
+from service.events.users import SessionEnded
 from tests.account.account_page import account, end_session, sessions_on
 from tests.conftest import Start
 from tests.driving.browser import Browser

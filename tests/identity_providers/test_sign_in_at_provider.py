@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from service.events.providers import ProviderSignInSucceeded
 from service.keys.schedule import LEAD
 from service.keys.stored_keys import StoredKeys
-from service.model.provider_events import ProviderSignInSucceeded
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.model.events import SessionStarted
-from service.model.provider_events import ProviderSignInFailed
+from service.events.providers import ProviderSignInFailed
+from service.events.users import SessionStarted
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from service.events.providers import ProviderSignInFailed
+from service.events.users import SessionStarted
 from service.keys.jose import Key
-from service.model.events import SessionStarted
-from service.model.provider_events import ProviderSignInFailed
 from service.tokens.id_token import half_hash
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider

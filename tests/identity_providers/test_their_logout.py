@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from service.events.providers import ProviderLogoutReceived, ProviderLogoutRefused
+from service.events.users import SessionEnded
 from service.keys.jose import Key
-from service.model.events import SessionEnded
-from service.model.provider_events import ProviderLogoutReceived, ProviderLogoutRefused
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in

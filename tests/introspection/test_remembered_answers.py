@@ -16,8 +16,8 @@ import yaml
 from redis import Redis
 
 from service.endpoints.introspection import IntrospectionEndpoint
-from service.model.api_events import TokenIntrospected
-from service.model.events import RequestAnswered
+from service.events.timings import RequestAnswered
+from service.events.tokens import TokenIntrospected
 from service.model.registry import Registry
 from service.observe.metrics import AT_ONCE
 from tests.conftest import Start

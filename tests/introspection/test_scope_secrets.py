@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.api_events import TokenIntrospected
+from service.events.tokens import TokenIntrospected
 from tests.driving.registry import hashed
 from tests.driving.service import RunningService
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from service.events.tokens import AssertionReplayed, AssertionUsed, TokenRefused
 from service.identity.assertions import ASSERTION_TYPES, MAX_JTI_LENGTH
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import MAX_JWT_LENGTH, Key
-from service.model.events import AssertionReplayed, AssertionUsed, TokenRefused
 from tests.clients.signing import SECRET, unsigned
 from tests.conftest import Start
 from tests.driving.service import RunningService

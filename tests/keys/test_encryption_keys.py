@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
+from service.events.operations import KeyAnnounced
 from service.keys.jwe import decrypt, encrypt
 from service.keys.key_source import encryption_algorithms
 from service.keys.stored_keys import StoredKeys
-from service.model.events import KeyAnnounced
 from tests.driving.service import RunningService
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet
 

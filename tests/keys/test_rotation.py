@@ -7,9 +7,9 @@ import json
 
 import pytest
 
+from service.events.operations import KeyAnnounced, KeyRetired, KeyRotated
 from service.keys.schedule import LEAD
 from service.keys.stored_keys import StoredKeys
-from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
 from service.protocol.errors import TemporarilyUnavailable
 from service.store.opening import open_store
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
+from service.events.users import LoginFailed
 from service.identity.sources.ldap.ranges import MAX_VALUES
-from service.model.events import LoginFailed
 from tests.driving.client_app import ClientApp
 from tests.driving.fake_directory import FakeDirectory
 from tests.driving.service import RunningService

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import LoginFailed
+from service.events.users import LoginFailed
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 from tests.driving.slapd import Slapd

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from service.events.users import LoginFailed
 from service.identity.sources.circuit import TOLERATED
-from service.model.events import LoginFailed
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.driving.slapd import PEOPLE, Slapd

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import BackChannelLogoutDelivered
+from service.events.users import BackChannelLogoutDelivered
 from tests.account.account_page import end_session
 from tests.conftest import Clock
 from tests.driving.browser import Browser

@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 from aiohttp import ClientSession
 
-from service.identity.sessions import queue_logouts
-from service.model.events import (
+from service.events.users import (
     BackChannelLogoutDelivered,
     BackChannelLogoutFailed,
     BackChannelLogoutPostponed,
 )
+from service.identity.sessions import queue_logouts
 from service.outbox import delivering
 from service.parts.whole import Parts
 from tests.conftest import ENCRYPTION_KEY, Clock, Start

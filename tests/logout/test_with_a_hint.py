@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.model.events import LoggedOut, SessionEnded
+from service.events.users import LoggedOut, SessionEnded
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

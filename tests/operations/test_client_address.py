@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import LoginFailed
+from service.events.users import LoginFailed
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 

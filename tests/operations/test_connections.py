@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from service.model.events import RequestAnswered
+from service.events.timings import RequestAnswered
 from service.server import connections
 from service.server.connections import DropReason
 from tests.driving.program import eventually

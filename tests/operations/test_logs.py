@@ -9,22 +9,22 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from service.model.api_events import TokenIntrospected
-from service.model.events import (
+from service.events.authorizations import ConsentGiven
+from service.events.event import Event
+from service.events.operations import RegistryReloadRefused
+from service.events.timings import RequestAnswered
+from service.events.tokens import (
     AssertionReplayed,
-    BackChannelLogoutFailed,
     CodeReplayed,
-    ConsentGiven,
     ExtensionGrantFailed,
-    LoginFailed,
-    LoginLocked,
     RefreshTokenReused,
-    RegistryReloadRefused,
-    RequestAnswered,
+    TokenIntrospected,
 )
+from service.events.users import BackChannelLogoutFailed, LoginFailed, LoginLocked
 from service.observe.event_log import EventLog, FanOut
 from tests.driving.service import RunningService
 from tests.operations.conftest import Serve, token_from
@@ -74,7 +74,7 @@ class Foreign:
 
 @pytest.mark.parametrize(("event", "name"), [(Silent(), "silent"), (Foreign(), "foreign")])
 def test_event_without_members_is_logged_by_its_name(
-    log: EventLog, lines: list[str], event: object, name: str
+    log: EventLog, lines: list[str], event: Any, name: str
 ) -> None:
     log.note(event)
     assert json.loads(lines[0]).items() >= {"event": name, "logger": "audit"}.items()
@@ -149,7 +149,7 @@ def test_what_comes_all_day_is_written_where_its_own_logger_is_at_debug(
     ids=lambda event: type(event).__name__,
 )
 def test_event_that_needs_attention_is_a_warning(
-    log: EventLog, lines: list[str], event: object
+    log: EventLog, lines: list[str], event: Event
 ) -> None:
     log.note(event)
     assert json.loads(lines[0])["level"] == "warning"

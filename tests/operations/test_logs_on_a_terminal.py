@@ -11,13 +11,13 @@ from contextlib import suppress
 
 import pytest
 
-from service.model.events import LoginFailed
+from service.events.users import LoginFailed
 from service.observe.event_log import EventLog
 from tests.operations.conftest import Serve, token_from
 
 LOGGING = """
 import logging
-from service.model.events import CodeReplayed
+from service.events.tokens import CodeReplayed
 from service.observe.event_log import EventLog
 from service.observe.logs import configure_logs
 import os

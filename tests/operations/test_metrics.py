@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import platform
 import re
+from typing import cast
 from unittest.mock import patch
 
 import pytest
 
 from service.clock import clock
 from service.distribution import VERSION, find_commit
-from service.model.api_events import TokenIntrospected
-from service.model.events import (
-    CodeReplayed,
-    LoginFailed,
-    TokenIssued,
-    TokenRefused,
-)
+from service.events.event import Event
+from service.events.timings import Signed
+from service.events.tokens import CodeReplayed, TokenIntrospected, TokenIssued, TokenRefused
+from service.events.users import LoginFailed
 from service.model.outgoing import Unreachable
-from service.model.timings import Signed
 from tests.driving.service import RunningService
 
 
@@ -169,7 +166,7 @@ async def test_events_count_once_though_counting_others_failed(service: RunningS
 
 
 async def test_event_without_a_counter_is_ignored(service: RunningService) -> None:
-    service.parts.shared.emit(object())
+    service.parts.shared.emit(cast("Event", object()))
     service.parts.shared.emit(
         TokenIssued(
             client_id="web",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import shlex
@@ -14,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from service.cli.program import program
-from service.model import ciba_events, events, factor_events
-from service.observe.event_log import event_name
+from service.events.event import event_name
+from service.observe import metrics
 from tests.driving.process import REPOSITORY
 from tests.driving.program import Program, eventually, program_running
 from tests.driving.redis_servers import TcpRedis
@@ -23,11 +22,7 @@ from tests.driving.redis_servers import TcpRedis
 PAGE = (REPOSITORY / "docs/runbook.md").read_text()
 OWN_COMMANDS = re.findall(r"`(?:logs \| )?(?:ts|token-service) ([^`]+)`", PAGE)
 SOURCES = "\n".join(path.read_text() for path in (REPOSITORY / "service").rglob("*.py"))
-EVENTS = {
-    event_name(kind)
-    for module in (events, ciba_events, factor_events)
-    for _, kind in inspect.getmembers(module, inspect.isclass)
-}
+EVENTS = set(map(event_name, metrics.EVENTS))
 DASHBOARD = json.loads((REPOSITORY / "k8s/components/monitoring/dashboard.json").read_text())
 KEY, OTHER_KEY = (f"{letter * 42}A" for letter in "AB")
 PERSON = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import ConsentDenied, ConsentGiven
+from service.events.authorizations import ConsentDenied, ConsentGiven
 from service.store.keyvalue import StoreUnavailable
 from tests.conftest import Start
 from tests.driving.browser import Browser, Page

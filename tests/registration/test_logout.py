@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import BackChannelLogoutPostponed
+from service.events.users import BackChannelLogoutPostponed
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import claims_in
 from tests.logout.relying_party import RelyingParty, relying_party

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.endpoints.register import OPEN_PER_MINUTE
-from service.model.events import ClientDeleted, ClientUpdated
+from service.events.clients import ClientDeleted, ClientUpdated
 from tests.conftest import Clock
 from tests.driving.registering import REDIRECT_URI, RegisteredApp
 from tests.driving.service import RunningService

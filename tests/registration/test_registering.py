@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from service.events.clients import ClientRegistered, RegistrationRefused
 from service.model.client_metadata import RegisteredClient, new_client_id, selector_of
-from service.model.events import ClientRegistered, RegistrationRefused
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import REDIRECT_URI, RegisteredApp, register

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.events import ConsentGiven
+from service.events.authorizations import ConsentGiven
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from service.model.events import AuthorizationGranted, TokenIssued
+from service.events.authorizations import AuthorizationGranted
+from service.events.tokens import TokenIssued
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import PUBLIC, ClientApp

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import TokenRefused
+from service.events.tokens import TokenRefused
 from service.model.polling import DEVICE_CODE
 from tests.ciba.consumption import CIBA
 from tests.conftest import Start

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.model.events import LoginFailed
+from service.events.users import LoginFailed
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.model.events import LoginFailed, LoginSucceeded
+from service.events.users import LoginFailed, LoginSucceeded
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService, claims_in

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import LoginLocked
+from service.events.users import LoginLocked
 from tests.conftest import Clock
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp

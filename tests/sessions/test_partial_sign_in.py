@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import SessionStarted
+from service.events.users import SessionStarted
 from tests.conftest import Clock
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from service.clock import clock
+from service.events.authorizations import AuthorizationEnded
+from service.events.users import SessionEnded
 from service.identity.sign_ins import SignIn
-from service.model.events import AuthorizationEnded, SessionEnded
 from service.model.handle import digest
 from service.model.session import Session
 from tests.driving.browser import Browser

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from service.events.users import LoginFailed, LoginLocked
 from service.identity import passwords
-from service.model.events import LoginFailed, LoginLocked
 from service.model.password_hash import PasswordHash
 from tests.ciba.consumption import Device
 from tests.device.tv import Television, ask_for_codes

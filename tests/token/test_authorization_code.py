@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.events import CodeReplayed
+from service.events.tokens import CodeReplayed
 from service.protocol.pkce import s256
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp

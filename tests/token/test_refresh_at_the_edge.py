@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from service.events.tokens import RefreshTokenReused
 from service.model.authorization import RefreshToken
-from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, new_handle, parse_handle
 from service.tokens.refresh_token import ActiveRefreshToken, use_up
 from tests.driving.registry import client_in

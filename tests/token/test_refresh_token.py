@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.events import RefreshTokenReused
+from service.events.tokens import RefreshTokenReused
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, hashed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import TokenRefused
+from service.events.tokens import TokenRefused
 from tests.driving.service import RunningService, basic
 
 pytestmark = pytest.mark.rfc("6749#3.2")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import TokenExchangeJudged
+from service.events.tokens import TokenExchangeJudged
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey

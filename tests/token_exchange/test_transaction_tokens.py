@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from service.model.events import TransactionTokenIssued
+from service.events.tokens import TransactionTokenIssued
 from tests.clients.signing import key_of
 from tests.conftest import Clock, Start
 from tests.driving.registry import client_in, hashed

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from service.events.users import LoginFailed, PasswordHashReplaced
 from service.identity import passwords
 from service.model import password_hash
-from service.model.events import LoginFailed, PasswordHashReplaced
 from service.model.password_hash import PasswordHash
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from service.events.users import LoginFailed
 from service.identity.sources.circuit import TOLERATED
-from service.model.events import LoginFailed
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.users.database import SETTINGS, Database

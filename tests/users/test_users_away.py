@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from service.events.users import LoginFailed
 from service.identity.sources.circuit import TOLERATED
-from service.model.events import LoginFailed
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import hashed

@@ -17,9 +17,10 @@ from service.clients.directory import RegisteredClients
 from service.clients.origins import RegisteredOrigins, origin_digests
 from service.clients.registration.metadata import present_members, private_use_schemes
 from service.clock import clock
+from service.events.clients import ClientDeleted, ClientRegistered, ClientUpdated
+from service.events.event import Emit
 from service.keys.jose import looks_like_jwt
 from service.model.client_metadata import RegisteredClient, new_client_id, selector_of
-from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
 from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.request_context import caller

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import msgspec
 
+from service.events.event import Emit
+from service.events.tokens import TokenExchangeJudged
 from service.grants.token_exchange import id_jag
 from service.grants.token_exchange.policy import build_act, find_access, find_rule
 from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.grants.token_exchange.requested import BY_RULE, AllowedExchange, ExchangeResult
 from service.grants.token_exchange.subject_tokens import Actor, SubjectTokens
 from service.model.authorization import Authorization
-from service.model.events import Emit, TokenExchangeJudged
 from service.model.registry import LiveRegistry
 from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, OAuthError

@@ -12,17 +12,17 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from service.identity.factors.methods import Asked, FactorAttempt
-from service.identity.factors.notifying import SafeNotifier
-from service.identity.factors.recovery_codes import hash_code, new_codes
-from service.identity.factors.second_factors import SecondFactors
-from service.model.events import Emit
-from service.model.factor_events import (
+from service.events.event import Emit
+from service.events.factors import (
     FactorEnrolled,
     FactorRemoved,
     FactorRenamed,
     RecoveryCodesRenewed,
 )
+from service.identity.factors.methods import Asked, FactorAttempt
+from service.identity.factors.notifying import SafeNotifier
+from service.identity.factors.recovery_codes import hash_code, new_codes
+from service.identity.factors.second_factors import SecondFactors
 from service.model.factors import FactorChange, FactorNotice, Factors, Totp
 from service.protocol.params import Params
 

@@ -9,8 +9,8 @@ import msgspec
 import structlog
 
 from service.config import plugins
-from service.model.events import Emit
-from service.model.factor_events import UserNotifierFailed
+from service.events.event import Emit
+from service.events.factors import UserNotifierFailed
 from service.model.factors import FactorNotice, UserNotifier
 
 log = structlog.stdlib.get_logger(__name__)

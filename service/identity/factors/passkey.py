@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import msgspec
 
+from service.events.event import Emit
+from service.events.factors import PasskeyRejected
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import Asked, FactorAttempt
 from service.identity.factors.passkey_owners import PasskeyOwners
 from service.identity.passkeys import Answer, Asking, PasskeyRefused, Passkeys
-from service.model.events import Emit
 from service.model.factors import Factors, Passkey
-from service.model.passkey_events import PasskeyRejected
 from service.protocol.params import Params
 
 MAX_PASSKEYS = 20

@@ -6,19 +6,14 @@ from collections.abc import Mapping
 
 import msgspec
 
+from service.events.event import Emit
+from service.events.factors import FactorAccepted, FactorFailure, FactorLocked, FactorRefused
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.guesses import Guesses
 from service.identity.factors.methods import FactorAttempt, FactorMethod
 from service.identity.factors.notifying import SafeNotifier
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.sign_in import Throttle
-from service.model.events import Emit
-from service.model.factor_events import (
-    FactorAccepted,
-    FactorFailure,
-    FactorLocked,
-    FactorRefused,
-)
 from service.model.factors import FactorNotice, Factors
 from service.model.handle import digest
 

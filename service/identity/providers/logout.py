@@ -8,16 +8,16 @@ from typing import cast
 import msgspec
 
 from service.clock import clock
+from service.events.event import Emit
+from service.events.providers import ProviderLogoutReceived, ProviderLogoutRefused
 from service.identity import provider_sessions
 from service.identity.providers.provider import ProviderDirectory, ProviderUnavailable
 from service.identity.sessions import Sessions
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.keys.times import check_times, time_in
-from service.model.events import Emit
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
-from service.model.provider_events import ProviderLogoutReceived, ProviderLogoutRefused
 from service.protocol.errors import InvalidRequest, TemporarilyUnavailable
 from service.store.stores import Stores
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from service.clock import clock
+from service.events.event import Emit
+from service.events.providers import ProviderSignInFailed, ProviderSignInSucceeded
 from service.identity.providers import provider as upstream
 from service.identity.providers import requests
 from service.identity.providers.accounts import ProviderAccounts
@@ -23,10 +25,8 @@ from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
-from service.model.events import Emit
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
-from service.model.provider_events import ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.registry import LiveRegistry
 from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest

@@ -12,9 +12,9 @@ from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.config.schema.users import SOURCES, Users
 from service.distribution import how_to_install
+from service.events.timings import EmitTiming
 from service.identity.users import Directory, FileUsers
 from service.keys.sealing import Seal
-from service.model.events import Emit
 from service.model.outgoing import ClientCertificate, HttpClient
 from service.model.registry import LiveRegistry
 from service.model.user import UserStore
@@ -31,7 +31,7 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the HTTP client for URLs of the configuration, which shows this certificate."""
     stores: Stores
     seal: Seal
-    timed: Emit
+    timed: EmitTiming
 
 
 class SourceModule(Protocol):

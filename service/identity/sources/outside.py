@@ -9,10 +9,10 @@ import msgspec
 
 from service.caching import BoundedCache
 from service.config.schema.users import Users
+from service.events.timings import EmitTiming
 from service.identity.passwords import is_plain_text
 from service.identity.sources.last_seen import LastSeen
 from service.identity.sources.questions import Ask, Questions
-from service.model.events import Emit
 from service.model.factors import Factors, FactorStore
 from service.model.user import (
     Closes,
@@ -62,7 +62,7 @@ class OutsideUsers:
         settings: Users,
         last_seen: LastSeen,
         *,
-        timed: Emit,
+        timed: EmitTiming,
     ) -> None:
         self._source = source
         self.questions = Questions(

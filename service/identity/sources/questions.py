@@ -10,9 +10,8 @@ from typing import Protocol, TypeVar
 
 import structlog
 
+from service.events.timings import EmitTiming, OthersAnswered
 from service.identity.sources.circuit import TOLERATED, Circuit
-from service.model.events import Emit
-from service.model.timings import OthersAnswered
 from service.model.user import PasswordRefused, UnusableAnswer, UsersUnavailable, ValueRefused
 from service.protocol.errors import TemporarilyUnavailable
 
@@ -38,7 +37,7 @@ class _Refused(UsersUnavailable):
 class Questions:
     """Questions to one system."""
 
-    def __init__(self, *, timeout: float, at_once: int, timed: Emit) -> None:
+    def __init__(self, *, timeout: float, at_once: int, timed: EmitTiming) -> None:
         self.circuit = Circuit()
         self.failures = 0
         """Questions that got no usable answer since the start."""

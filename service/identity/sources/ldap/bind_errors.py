@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, cast
 
-from service.model.login_failure import LoginFailure
+from service.model.user import LoginFailure
 
 _controls: Any = import_module("ldap.controls")
 

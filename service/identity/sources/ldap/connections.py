@@ -22,8 +22,7 @@ import msgspec
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap.bind_errors import find_reason, reason_of
 from service.identity.sources.ldap.lines import Addresses, Line, open_line
-from service.model.login_failure import LoginFailure
-from service.model.user import UsersUnavailable, ValueRefused
+from service.model.user import LoginFailure, UsersUnavailable, ValueRefused
 from service.tls import make_context
 
 _ldap: Any = import_module("ldap")

@@ -1,0 +1,47 @@
+"""The base class of events, which says how an event is logged, counted and documented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import ClassVar, Literal
+
+import msgspec
+
+Level = Literal["debug", "info", "warning"]
+
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class EventCounter(msgspec.Struct, frozen=True):
+    """The Prometheus counter of an event."""
+
+    name: str
+    """Without the namespace of this service before it, and `_total` after it."""
+    text: str
+    """The help text, which is also the description in docs/audit.md."""
+    labels: tuple[str, ...] = ()
+    """Members of the event. A label that a caller can invent values for is limited in observe/metrics.py."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that happened.
+
+    To add an event, write one subclass in the file of its topic. The docstring says when it happens: `make docs` copies
+    it to docs/audit.md, with the members and the counter.
+    """
+
+    level: ClassVar[Level] = "info"
+    """`warning`: an operator should look into it. `debug`: it happens all day."""
+    counter: ClassVar[EventCounter | None] = None
+
+
+@cache
+def event_name(kind: type[Event]) -> str:
+    """Return the name of an event in the log: `token_issued` for `TokenIssued`."""
+    return _WORD.sub("_", kind.__name__).lower()
+
+
+Emit = Callable[[Event], None]
+"""Emits an event to all listeners; it never fails and never waits. Extension grants may emit objects of other classes."""
