@@ -14,11 +14,7 @@ from tests.scale.load import load_on
 pytestmark = pytest.mark.needs("redis-server", "nginx", "haproxy", "caddy", "import envoy")
 
 
-STEADY = [name for name in PROGRAMS if name != "Caddyfile"]
-"""Those that lose no request. Caddy has answered some with an empty 502 or 503 in some runs, as docs/proxies.md says."""
-
-
-@pytest.mark.parametrize("name", STEADY)
+@pytest.mark.parametrize("name", PROGRAMS)
 async def test_no_request_fails_while_replicas_are_replaced(
     name: str, tmp_path: Path, whole: dict[str, Any]
 ) -> None:
