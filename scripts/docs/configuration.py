@@ -136,4 +136,4 @@ def _definition(key: Schema) -> str | None:
     """The name of the section that a key holds, or holds a list of."""
     references = (form["$ref"] for form in _forms(key) if "$ref" in form)
     names = (str(reference).rpartition("/")[2] for reference in references)
-    return next((name for name in names if name != "JsonValue"), None)
+    return next(names, None)

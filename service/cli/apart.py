@@ -1,4 +1,4 @@
-"""Reads the configuration in a process that ends, so that pydantic, YAML and the rules are not kept in one that serves."""
+"""Reads the configuration in a process that ends, so that YAML and the rules are not kept in one that serves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen
 from traceback import print_exc
 
-from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
+from service.cli.importing import without_unwanted
 from service.config.configuration import Configuration, collector_paused
 from service.config.problem import ConfigError, Problem
 from service.observe.logs import configure_logs
@@ -25,8 +25,8 @@ NEEDED_BY_BOTH = (
     "service.grants",
     "service.clients.registration.rules",
     "service.identity.hashing",
-    "email.message",  # by aiohttp and pydantic
-    "shutil",  # likewise
+    "email.message",
+    "shutil",
 )
 """Imported before the fork, because each process would import it afterwards."""
 
@@ -125,7 +125,6 @@ def _answer(sending: int, file: Path, environ: Mapping[str, str]) -> None:
         gc.disable()  # nothing is worth collecting in a process that ends
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        os.environ.update(WITHOUT_PLUGINS)
         with without_unwanted():
             from service.start.load import load_to_serve  # noqa: PLC0415 - what this process is for
 

@@ -11,9 +11,6 @@ from typing import cast
 
 UNWANTED = ("greenlet", "opentelemetry", "rich")
 
-WITHOUT_PLUGINS = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""For the environment of a process that reads a configuration: pydantic would look for plugins in every installed package."""
-
 
 @contextmanager
 def without_unwanted() -> Generator[None]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from errno import ENOSPC
 from importlib import import_module
 
 import click
 
-from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
+from service.cli.importing import without_unwanted
 from service.distribution import VERSION, find_commit
 
 COMMANDS = {  # To add one: a function of its name in a file of this folder, and a line here.
@@ -79,8 +78,6 @@ class Commands(click.Group):
             if ctx.resilient_parsing:
                 return None
             raise _no_such_command(cmd_name, ctx)
-        if cmd_name != "serve":  # which has another process read
-            os.environ.update(WITHOUT_PLUGINS)
         with without_unwanted():
             module = import_module(f"service.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))

@@ -12,7 +12,7 @@ from service import config
 from service.cli.table import print_json
 
 FILE = Path(config.__file__).with_name("config.schema.json")
-"""The JSON Schema, which `python -m scripts.docs` writes: pydantic would need half a second for it."""
+"""The JSON Schema, which `python -m scripts.docs` writes."""
 
 
 @click.command("schema")
@@ -37,7 +37,7 @@ def schema(*, included: bool) -> None:
 
 def _of_included(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
-    from service.config.reading.source import LISTS  # noqa: PLC0415 - pydantic
+    from service.config.reading.source import LISTS  # noqa: PLC0415 - YAML
 
     sections, definitions = schema["properties"], schema["$defs"]
     users = {"list": definitions["Users"]["properties"]["list"]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from errno import EADDRINUSE
 from functools import partial
 from socket import socket
@@ -13,6 +12,7 @@ import click
 import msgspec
 import structlog
 import uvloop
+from msgspec.structs import replace
 
 from service.app import Service, create_app
 from service.cli import apart

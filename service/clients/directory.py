@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
+from msgspec.structs import replace
 
 from service.caching import BoundedCache
 from service.keys.sealing import Seal, Unreadable

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from service.caching import BoundedCache, SingleFlight
 from service.clients.origins import RegisteredOrigins

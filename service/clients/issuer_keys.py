@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import msgspec
 import structlog
+from msgspec.structs import replace
 
 from service.caching import BoundedCache, SingleFlight
 from service.clients.published_keys import LIFETIME, PAUSE, PublishedKeys

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, TypeGuard, cast
+from typing import TypeGuard, cast
+
+import msgspec
 
 from service.config.configuration import Configuration
 from service.config.schema.file import Settings
 from service.model.registry import Registry
-from service.model.types import Section
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 
 _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options", "schema")
 """Their values are not shown; a handler's options may contain the key of an API, and a schema is long."""
@@ -30,9 +26,9 @@ _NAMING_FIELDS = ("username", "acr", "handler")
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:
     """Yield the settings outside of the registry that differ, such as `server.port`."""
-    for name in (setting.name for setting in fields(Settings)):
+    for name in Settings.__struct_fields__:
         old, new = getattr(before, name), getattr(after, name)
-        if isinstance(new, Section):
+        if isinstance(new, msgspec.Struct):
             yield from (f"{name}.{key}" for key, *_ in _changed_fields(old, new))
         elif old != new:
             yield name
@@ -40,19 +36,22 @@ def settings_changes(before: Configuration, after: Configuration) -> Iterator[st
 
 def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
     """Yield a line for each entry that was added, removed or changed, and for each field of the latter."""
-    for field in fields(before):
-        if field.name in _DERIVED:
+    for kind in before.__struct_fields__:
+        if kind in _DERIVED:
             continue
-        old, new = _by_name(getattr(before, field.name)), _by_name(getattr(after, field.name))
-        yield from (f"- {field.name}[{name}]" for name in old if name not in new)
-        yield from (f"+ {field.name}[{name}]" for name in new if name not in old)
+        old, new = _by_name(getattr(before, kind)), _by_name(getattr(after, kind))
+        yield from (f"- {kind}[{name}]" for name in old if name not in new)
+        yield from (f"+ {kind}[{name}]" for name in new if name not in old)
         for name in (name for name in new if name in old):  # in the order of the file, not of a set
             if old[name] is new[name] or old[name] == new[name]:
                 continue
-            yield f"~ {field.name}[{name}]"
-            for key, was, is_now in _changed_fields(old[name], new[name]):
-                if key not in _DERIVED:
-                    yield f"    {key}: {_difference(key, was, is_now)}"
+            changed = [
+                f"    {key}: {_difference(key, was, is_now)}"
+                for key, was, is_now in _changed_fields(old[name], new[name])
+                if key not in _DERIVED
+            ]
+            if changed:
+                yield from (f"~ {kind}[{name}]", *changed)
 
 
 def _by_name(entries: object) -> Mapping[str, object]:
@@ -71,7 +70,7 @@ def _name(entry: object, at: int) -> str:
 
 
 def _changed_fields(old: object, new: object) -> Iterator[tuple[str, object, object]]:
-    for name in (field.name for field in fields(cast("DataclassInstance", new))):
+    for name in cast("msgspec.Struct", new).__struct_fields__:
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
             yield name, before, after
@@ -96,10 +95,10 @@ def _shown(value: object) -> str:
     if _is_collection(value):
         listed = [_shown(item) for item in value]
         return f"[{', '.join(sorted(listed) if isinstance(value, frozenset) else listed)}]"
-    if is_dataclass(value):
+    if isinstance(value, msgspec.Struct):
         value = {
             each.name: item
-            for each in fields(value)
+            for each in msgspec.structs.fields(value)
             if (item := getattr(value, each.name)) not in (None, each.default, {}, ())
             and each.name not in (*_SECRET_FIELDS, *_DERIVED)
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,24 +13,22 @@ from msgspec.structs import replace
 from service.config.problem import Finding, Location, Problem
 from service.config.reading.files import FilesRead
 from service.config.schema.file import Settings
-from service.model import types
 from service.model.catalogue import Catalogue
 from service.model.registry import Registry
 from service.protocol.uris import is_loopback
 
 
-@types.section
-class Configuration(Settings):
+class Configuration(Settings, frozen=True, kw_only=True, eq=False):
     """All settings of one start, and the registry, which a reload replaces."""
 
     file: Path
-    files: FilesRead = field(compare=False)
+    files: FilesRead
     """All files that it was read from."""
-    catalogue: Catalogue = field(compare=False)
+    catalogue: Catalogue
     """What this version supports."""
     registry: Registry
     warnings: tuple[Problem, ...]
-    places: Mapping[Location, Problem] = field(compare=False, repr=False)
+    places: Mapping[Location, Problem]
     """Problems without a message, at the settings that run code of the operator or read files; all would take too much memory."""
 
     @property

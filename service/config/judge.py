@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
+from service.config.convert import convert
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings
 from service.model.client_entry import ClientEntry
+from service.model.types import Unfit
 
 FileRule = Callable[[ConfigurationFile], Iterable[Finding]]
 ClientRule = Callable[[ClientEntry], Iterable[Finding]]
 
-_FILE = TypeAdapter(ConfigurationFile)
 _ROUNDS = 4
 """Without a malformed value a required key may be missing, and its parent may then be empty."""
 _STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid"}
@@ -35,7 +34,7 @@ def judge(
     repeated = [*_find_repeated_words(values)]
     try:
         file = _validate(values, replaced, directory)
-    except ValidationError as error:
+    except Unfit as error:
         found = _judge_the_rest(values, error, directory, rules)
         return None, [*schema_findings(error), *found, *repeated]
     return file, [*(finding for rule in rules for finding in rule(file)), *repeated]
@@ -59,23 +58,25 @@ def _validate(
 ) -> ConfigurationFile:
     """Check against the schema; a value from the environment, such as `8080`, is text where text is expected, and a number elsewhere."""
     try:
-        return _FILE.validate_python(values, context={"directory": directory})
-    except ValidationError as error:
+        file: ConfigurationFile = convert(values, ConfigurationFile, directory)
+    except Unfit as error:
         otherwise = [
-            each["loc"]
-            for each in error.errors()
-            if each["loc"] in replaced
-            and (isinstance(replaced[each["loc"]], str) is (each["type"] == "string_type"))
+            misfit.location
+            for misfit in error.misfits
+            if misfit.location in replaced
+            and isinstance(replaced[misfit.location], str) is (misfit.kind == "text")
         ]
         if not otherwise:
             raise
+    else:
+        return file
     for location in otherwise:
         _put(values, location, replaced[location])
     return _validate(values, {}, directory)
 
 
 def _judge_the_rest(
-    values: Value, error: ValidationError, directory: Path, rules: Iterable[FileRule]
+    values: Value, error: Unfit, directory: Path, rules: Iterable[FileRule]
 ) -> Iterator[Finding]:
     """Apply the rules to the file without its malformed values, and leave out what only follows from that."""
     rest, removed = deepcopy(values), set[Location]()
@@ -83,7 +84,7 @@ def _judge_the_rest(
         removed |= _take_out(rest, error)
         try:
             file = _validate(rest, {}, directory)
-        except ValidationError as further:
+        except Unfit as further:
             error = further
             continue
         for rule in rules:
@@ -91,17 +92,17 @@ def _judge_the_rest(
         return
 
 
-def _take_out(values: Value, error: ValidationError) -> set[Location]:
+def _take_out(values: Value, error: Unfit) -> set[Location]:
     """Remove malformed values, make up missing ones, and return their locations."""
     removed: set[Location] = set()
-    for details in error.errors():
-        key = details["loc"]
+    for misfit in error.misfits:
+        key = misfit.location
         while key and not isinstance(key[-1], str):  # the items of a list keep their positions
             key = key[:-1]
         if not key or key in removed:
             continue
         removed.add(key)
-        if details["type"] == "missing":
+        if misfit.kind == "missing":
             _put(values, key, _STANDS_FOR_MISSING.get(str(key[-1]), _made_up(key)))
         elif isinstance(parent := _parent(values, key), dict):
             parent.pop(str(key[-1]), None)

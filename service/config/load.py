@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from hashlib import sha256
 from json import JSONEncoder
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from service.config.configuration import Configuration, collector_paused
 from service.config.detail_schemas import read_types
@@ -21,7 +22,7 @@ from service.config.schema.file import ConfigurationFile, Settings
 from service.config.schema.users import SOURCES
 from service.model.catalogue import Catalogue
 
-_SETTINGS = tuple(setting.name for setting in fields(Settings))
+_SETTINGS = Settings.__struct_fields__
 _NO_CONTENT = {*_SETTINGS, "include"}
 """The keys that say nothing of the registry, apart from `users.list`."""
 

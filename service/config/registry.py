@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from service.config.schema.file import ConfigurationFile
 from service.model import registry
@@ -197,7 +198,7 @@ def _values(
     entry: ClientEntry | registry.ApiResourceEntry | ExchangeRuleEntry, **derived: object
 ) -> dict[str, Any]:
     """Return the values of an entry, with those derived in place of its own."""
-    return {key.name: getattr(entry, key.name) for key in fields(entry)} | derived
+    return {name: getattr(entry, name) for name in entry.__struct_fields__} | derived
 
 
 def response_types(entry: ClientEntry) -> frozenset[str]:

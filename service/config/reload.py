@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration, collector_paused

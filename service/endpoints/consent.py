@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from service.authorize.flow import WaitingRequest
 from service.authorize.request import AuthorizeRequest

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Annotated
 
+import msgspec
+
 from service.model import types
 
 IDP, TENANT = "idp:", "tenant:"
@@ -14,15 +16,14 @@ OWN_METHODS = frozenset({"pwd", "otp", "swk", "hwk", "user", "mfa", "external"})
 """The `amr` of sign-ins here, and of sign-ins at an identity provider whose own does not count."""
 
 
-@types.section
-class AuthenticationContext(types.Section):
+class AuthenticationContext(msgspec.Struct, frozen=True, kw_only=True):
     """An authentication context (acr) and the authentication methods that meet it."""
 
-    acr: Annotated[str, types.Field(pattern=r"^[^\s]{1,200}$")]
+    acr: Annotated[str, msgspec.Meta(pattern=r"^[^\s]{1,200}$")]
     """The value in acr_values and in the `acr` claim."""
-    amr: types.Several[types.Text] = frozenset()
+    amr: frozenset[types.Text] = frozenset()
     """The authentication methods (RFC 8176) that a user must have used, all of them. Give this or any_of."""
-    any_of: types.Many[Annotated[types.Several[types.Text], types.Field(min_length=1)]] = ()
+    any_of: tuple[Annotated[frozenset[types.Text], msgspec.Meta(min_length=1)], ...] = ()
     """Several such lists, such as [[pwd, otp], [swk, user]]: one of them is enough, if all of its methods were used."""
 
     def is_met_by(self, amr: AbstractSet[str]) -> bool:

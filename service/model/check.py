@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
+
 from service.model import types
 
 
-@types.section
-class CheckSettings(types.Section):
+class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of `/connect/check` about the API."""
 
     cache: types.Duration = 0
@@ -20,13 +21,12 @@ class CheckSettings(types.Section):
     """The trust domain of the transaction tokens; null: the only one of trust_domains."""
 
 
-@types.section
-class Demand(types.Section):
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """The requirements of a request to the API; proxies that append the original path name it (`/connect/check/API/NAME/…`)."""
 
-    scope: types.Several[types.ScopeValue] = frozenset()
+    scope: frozenset[types.ScopeValue] = frozenset()
     """The scope values that the access token must all have."""
     acr: types.Text | None = None
     """The authentication context that the user must have met (RFC 9470); null: any."""
-    max_age: Annotated[int, types.Field(ge=0)] | None = None
+    max_age: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """How many seconds ago the user may have authenticated at most; null: any time."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from service.model import types
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.conditions import is_any_met
@@ -88,8 +87,7 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
         return not self.identity_providers or idp in self.identity_providers
 
 
-@types.section
-class Client(ClientEntry):
+class Client(ClientEntry, frozen=True, kw_only=True):
     """A client with what follows from its keys, from the API resources and from the catalogue."""
 
     allowed_response_types: frozenset[str] = frozenset()

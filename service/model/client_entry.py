@@ -7,10 +7,11 @@ docs/configuration.md and docs/reference/client-metadata.md follow from them.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from enum import Enum
 from ipaddress import ip_address
 from typing import Annotated, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from service.model import types
 from service.model.mfa import RequiredFactor
@@ -89,8 +90,7 @@ def _certificate(value: str) -> str:
 _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
 
 
-@types.section
-class ClientEntry(types.Section):
+class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A client of the service."""
 
     # -- The client --
@@ -111,9 +111,9 @@ class ClientEntry(types.Section):
     """An identifier of the software, the same for all its installations (RFC 7591 §2)."""
     software_version: InDocument[types.Text | None] = None
     """The version of the software (RFC 7591 §2)."""
-    contacts: InDocument[types.Many[types.Text] | None] = None
+    contacts: InDocument[tuple[types.Text, ...] | None] = None
     """Addresses of the people who are responsible for the client (RFC 7591 §2)."""
-    properties: dict[str, types.JsonValue] = field(default_factory=dict)
+    properties: dict[str, object] = msgspec.field(default_factory=dict)
     """Anything you like; extension grants and templates can read it."""
 
     # -- Name and links --
@@ -135,29 +135,27 @@ class ClientEntry(types.Section):
     """The only method by which the client may authenticate; null: any method for which it has a credential here."""
     token_endpoint_auth_signing_alg: InDocument[types.RegisteredAlgorithm | None] = None
     """The only algorithm for signing client assertions (OpenID Connect Registration §2)."""
-    client_secrets: types.Many[Secret] = ()
+    client_secrets: tuple[Secret, ...] = ()
     """Any of these secrets authenticates the client. With two of them a secret can be replaced without an interruption."""
-    jwks: InDocument[dict[str, types.JsonValue] | None] = None
+    jwks: InDocument[dict[str, object] | None] = None
     """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
     jwks_uri: InDocument[types.WebUrl | None] = None
     """The URL at which the client publishes its public keys. Give this or jwks."""
-    tls_client_auth_subject_dn: Registrable[
-        Annotated[types.Text, types.AfterValidator(_subject)] | None
-    ] = None
+    tls_client_auth_subject_dn: Registrable[Annotated[types.Text, types.After(_subject)] | None] = (
+        None
+    )
     """The subject of the client's certificate, such as CN=shop,O=Example (RFC 4514). Only one of the tls_client_auth_… may be
     given (RFC 8705 §2.1.2)."""
     tls_client_auth_san_dns: Registrable[types.Text | None] = None
     """The DNS name in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_uri: Registrable[types.Text | None] = None
     """The URI in the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_ip: Registrable[Annotated[types.Text, types.AfterValidator(_ip)] | None] = (
-        None
-    )
+    tls_client_auth_san_ip: Registrable[Annotated[types.Text, types.After(_ip)] | None] = None
     """The IP address in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_email: Registrable[types.Text | None] = None
     """The mail address in the client's certificate (RFC 8705 §2.1.2)."""
-    self_signed_certificates: types.Many[
-        Annotated[str, types.Field(max_length=16384), types.AfterValidator(_certificate)]
+    self_signed_certificates: tuple[
+        Annotated[str, msgspec.Meta(max_length=16384), types.After(_certificate)], ...
     ] = ()
     """The client's own certificates (RFC 8705 §2.2). Each is PEM, whose key counts, so that a certificate for the same key is
     accepted too; or x5t#S256, the SHA-256 hash of one certificate. A certificate may also be in x5c of a key in jwks or
@@ -165,34 +163,34 @@ class ClientEntry(types.Section):
 
     # -- Grant types, scope and APIs --
     allowed_grant_types: Annotated[
-        InDocument[types.Several[types.Text]], RegisteredAs("grant_types")
+        InDocument[frozenset[types.Text]], RegisteredAs("grant_types")
     ] = frozenset({"authorization_code"})
     """The ways in which the client may get tokens: authorization_code, implicit, refresh_token, client_credentials,
     password, urn:ietf:params:oauth:grant-type:device_code, …:token-exchange, …:jwt-bearer,
     urn:openid:params:grant-type:ciba, or the name of an extension grant such as delegation."""
     allowed_response_types: Annotated[
-        InDocument[types.Several[Annotated[str, types.AfterValidator(_response_type)]] | None],
+        InDocument[frozenset[Annotated[str, types.After(_response_type)]] | None],
         RegisteredAs("response_types"),
     ] = None
     """What the authorize endpoint may answer with. null: what the grant types imply (authorization_code: code; implicit:
     id_token, token, id_token token; both: the combinations of these, too)."""
-    allowed_scopes: types.Several[types.ScopeValue] = frozenset()
+    allowed_scopes: frozenset[types.ScopeValue] = frozenset()
     """The scope values that the client may ask for."""
     allow_offline_access: bool = False
     """true: the client may ask for the scope offline_access, and so gets refresh tokens."""
-    authorization_details_types: Registrable[types.Many[types.Text] | None] = None
+    authorization_details_types: Registrable[tuple[types.Text, ...] | None] = None
     """The types of authorization_details that the client may use (RFC 9396 §10)."""
     api_resource: types.Text | None = None
     """The name of the API resource that this client runs; null: the one named like the client, if there is one."""
 
     # -- Redirect URIs and origins --
-    redirect_uris: InDocument[types.Many[types.Uri]] = ()
+    redirect_uris: InDocument[tuple[types.Uri, ...]] = ()
     """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3), at localhost only where the URI names none."""
     allow_insecure_redirect_uris: bool = False
     """true: redirect_uris may use http to a public host."""
-    post_logout_redirect_uris: InDocument[types.Many[types.Uri]] = ()
+    post_logout_redirect_uris: InDocument[tuple[types.Uri, ...]] = ()
     """The URIs that a user may be sent to after a logout, compared exactly."""
-    allowed_cors_origins: types.Many[types.Text] = ()
+    allowed_cors_origins: tuple[types.Text, ...] = ()
     """Origins whose pages may call the token, userinfo, revocation, PAR and device authorization endpoints, also those of apps and browser extensions, such as capacitor://localhost; the origins of redirect_uris may do so without being listed."""
 
     # -- Authorization requests and responses --
@@ -214,7 +212,7 @@ class ClientEntry(types.Section):
     """The algorithm by which the client encrypts the content key of request objects."""
     request_object_encryption_enc: Registrable[types.ContentEncryption | None] = None
     """The algorithm by which the client encrypts the content of request objects."""
-    request_uris: Annotated[Registrable[types.Many[types.WebUrl] | None], HTTPS_ONLY] = None
+    request_uris: Annotated[Registrable[tuple[types.WebUrl, ...] | None], HTTPS_ONLY] = None
     """URLs from which the client's request objects may be fetched (OIDC Core §6.2)."""
     default_response_mode: types.Text | None = None
     """How answers are sent to redirect_uris; null: query for a code, fragment for an answer with a token. jwt and those
@@ -231,18 +229,18 @@ class ClientEntry(types.Section):
     # -- Users, login and consent --
     enable_local_login: bool = True
     """false: users of this client sign in at an identity provider, not with a password here."""
-    identity_provider_restrictions: types.Many[types.Text] = ()
+    identity_provider_restrictions: tuple[types.Text, ...] = ()
     """The identity providers whose users may use the client; empty: all."""
-    allowed_users: types.Many[types.Condition] = ()
+    allowed_users: tuple[types.Condition, ...] = ()
     """The users with permission to use the client, by their present claims and `sub`: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {sub: ["1"]}]. In a condition, each claim has to have one of its values. Empty: all users."""
-    tenants: types.Several[types.Text] = frozenset()
+    tenants: frozenset[types.Text] = frozenset()
     """The tenants whose users may use the client; empty: the users of all tenants, and those of none."""
     mfa_required: RequiredFactor | None = None
     """Who needs a second factor to sign in at this client: never, enrolled or always; null: what `mfa.required` says."""
     required_acr: types.Text | None = None
     """The authentication context (acr) that a sign-in for this client must meet, whatever the client asks for; null: none."""
-    default_acr_values: Registrable[types.Many[types.Text] | None] = None
+    default_acr_values: Registrable[tuple[types.Text, ...] | None] = None
     """The acr_values of requests that have none (OpenID Connect Registration §2)."""
     default_max_age: InDocument[types.Duration | None] = None
     """The max_age of requests that have none: a user who signed in longer ago must sign in again."""
@@ -290,7 +288,7 @@ class ClientEntry(types.Section):
     """true: a new access token has the user's present claims, not those of the sign-in."""
 
     # -- Claims --
-    claims: dict[str, types.JsonValue] = field(default_factory=dict)
+    claims: dict[str, object] = msgspec.field(default_factory=dict)
     """Claims that are added to this client's access tokens."""
     client_claims_prefix: str = "client_"
     """The prefix of the names of those claims in the token."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from typing import get_args, get_type_hints
+from typing import Annotated, get_args, get_type_hints
 
 from service.model import types
 from service.model.client_entry import ClientEntry, Mark, RegisteredAs
@@ -17,7 +16,7 @@ _CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 
 @cache
 def _parts() -> Mapping[str, tuple[object, ...]]:
-    """Return the types and marks of each key, with those of its alternatives and items; pydantic is imported for them."""
+    """Return the types and marks of each key, with those of its alternatives and items."""
 
     def parts_of(annotation: object) -> Iterator[object]:
         yield annotation
@@ -25,7 +24,7 @@ def _parts() -> Mapping[str, tuple[object, ...]]:
             yield from parts_of(each)
 
     hints = get_type_hints(ClientEntry, include_extras=True)
-    return {key.name: tuple(parts_of(hints[key.name])) for key in ClientEntry.own_fields}
+    return {key: tuple(parts_of(hints[key])) for key in ClientEntry.__struct_fields__}
 
 
 @cache
@@ -57,8 +56,7 @@ def registered_names() -> Mapping[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredClient:
+class RegisteredClient(types.Confidential, frozen=True, kw_only=True):
     """The metadata in force by their registered names, and the hashes of the client's credentials."""
 
     client_id: str
@@ -68,8 +66,8 @@ class RegisteredClient:
     metadata: Mapping[str, object]
     access_token_digest: str
     """The hash of the registration access token, which is not stored (RFC 7592 §1.2)."""
-    secret_sha256: bytes | None = field(repr=False)
-    sealed_secret: str | None = field(repr=False)
+    secret_sha256: Annotated[bytes | None, types.SECRET]
+    sealed_secret: Annotated[str | None, types.SECRET]
     """The encrypted secret, only where one of the client's algorithms needs its value."""
 
 

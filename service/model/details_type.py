@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+
+import msgspec
 
 from service.model import types
 from service.protocol.authorization_details import Detail
 
 
-@types.section
-class AuthorizationDetailsTypeEntry(types.Section):
+class AuthorizationDetailsTypeEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A type of authorization_details (RFC 9396 §2)."""
 
     type: types.Text
@@ -25,9 +25,8 @@ class AuthorizationDetailsTypeEntry(types.Section):
     null: the name of the type, and all members."""
 
 
-@types.section
-class AuthorizationDetailsType(AuthorizationDetailsTypeEntry):
+class AuthorizationDetailsType(AuthorizationDetailsTypeEntry, frozen=True, kw_only=True):
     """A type of authorization_details whose schema has been read."""
 
-    is_valid: Callable[[Detail], bool] = field(compare=False)
+    is_valid: Callable[[Detail], bool]
     """Derived: whether an object fits the schema."""

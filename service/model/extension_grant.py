@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+import msgspec
 
 from service.model import types
 
 
-@types.section
-class ExtensionGrantRegistration(types.Section):
+class ExtensionGrantRegistration(msgspec.Struct, frozen=True, kw_only=True):
     """A handler of a further grant type (RFC 6749 §4.5)."""
 
     handler: types.PluginName
     """The handler's import path, or its name in the entry point group token_service.grants."""
     timeout: types.Timeout = 10
     """The longest time for one request; a request that takes longer is refused."""
-    options: dict[str, types.JsonValue] = field(default_factory=dict)
+    options: dict[str, object] = msgspec.field(default_factory=dict)
     """The first argument of the handler's class."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from service.model import types
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totp:
+
+class Totp(types.Confidential, frozen=True, kw_only=True):
     """An app that shows a new code every 30 seconds (RFC 6238)."""
 
-    secret: str = field(repr=False)
+    secret: Annotated[str, types.SECRET]
     """The shared secret, in base32."""
     name: str
     """What the person calls it."""
@@ -51,13 +51,12 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True):
         return ("swk" if self.backup_eligible else "hwk", "user")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Factors:
+class Factors(types.Confidential, frozen=True, kw_only=True):
     """All second factors of one person, as one value that is replaced as a whole."""
 
     totp: Totp | None = None
     passkeys: tuple[Passkey, ...] = ()
-    recovery_codes: tuple[str, ...] = field(default=(), repr=False)
+    recovery_codes: Annotated[tuple[str, ...], types.SECRET] = ()
     """SHA-256 hashes of the recovery codes that have not been used."""
     version: str = ""
     """Another one after each change; empty where nothing is stored."""

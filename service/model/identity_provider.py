@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated, Literal
+
+import msgspec
 
 from service.model import types
 from service.model.conditions import is_any_met
@@ -21,15 +22,14 @@ def _email_domain(value: str) -> str:
     return domain
 
 
-@types.section
-class IdentityProvider(types.Section):
+class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
     """A provider at which users may sign in; acr_values=idp:<name> chooses it."""
 
     name: types.ShortName
     """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
     display_name: types.Texts | None = None
     """The text of its link on the login page; null: the name."""
-    domains: types.Many[Annotated[str, types.AfterValidator(_email_domain)]] = ()
+    domains: tuple[Annotated[str, types.After(_email_domain)], ...] = ()
     """The domains of its users' e-mail addresses, such as partner.example. If any provider has some, the login page asks for the
     e-mail address or user name first, and sends users of these domains to this provider."""
     show_link: bool = True
@@ -50,7 +50,7 @@ class IdentityProvider(types.Section):
     """For kind: oauth2, the member of this object that identifies the user and never changes, such as id."""
     client_id: str
     """The client_id of this service at the provider."""
-    client_secret: str = field(default="", repr=False)
+    client_secret: Annotated[str, types.SECRET] = ""
     """The client secret of this service at the provider; empty: a public client, unless it authenticates by private_key_jwt."""
     token_endpoint_auth_method: (
         Literal["client_secret_basic", "client_secret_post", "private_key_jwt", "none"] | None
@@ -68,15 +68,15 @@ class IdentityProvider(types.Section):
     """true: the redirect URI is /connect/idp/<name>/callback, for this provider alone; false: /account/provider/callback, which
     providers share. Needed for one that does not send `iss` (RFC 9207) where another one may be malicious (RFC 9700 §4.4). With
     kind: oauth2 it is always so."""
-    scopes: types.Many[types.ScopeValue] = ("openid", "profile", "email")
+    scopes: tuple[types.ScopeValue, ...] = ("openid", "profile", "email")
     """The scope values that this service asks the provider for."""
-    acr_values: types.Many[types.Text] = ()
+    acr_values: tuple[types.Text, ...] = ()
     """The authentication contexts that the provider is asked for, the preferred one first."""
-    prompt: types.Several[Literal["login", "consent", "select_account"]] = frozenset()
+    prompt: frozenset[Literal["login", "consent", "select_account"]] = frozenset()
     """What the provider is always asked to do: let the user log in again, consent, or choose an account."""
-    claims: dict[str, types.Text] = field(default_factory=dict)
+    claims: dict[str, types.Text] = msgspec.field(default_factory=dict)
     """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
-    allowed_claims: types.Many[types.Condition] = ()
+    allowed_claims: tuple[types.Condition, ...] = ()
     """The users with permission to sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {hd: [partner.example]}]. In a condition, each claim has to have one of its values. Empty: all users."""
     link_by: Literal["subject", "verified_email"] = "subject"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from service.model import types
 
 RequiredFactor = Literal["never", "enrolled", "always"]
 """Who has to give a second factor: nobody, users who have enrolled one, or everybody."""
 
 
-@types.section
-class Webauthn(types.Section):
+class Webauthn(msgspec.Struct, frozen=True, kw_only=True):
     """Passkeys (WebAuthn)."""
 
     rp_id: types.Text | None = None
@@ -19,8 +20,7 @@ class Webauthn(types.Section):
     login.example.com, lets other services of that domain use the same passkeys. A change takes effect at a restart, and all passkeys are lost."""
 
 
-@types.section
-class Mfa(types.Section):
+class Mfa(msgspec.Struct, frozen=True, kw_only=True):
     """A second factor besides the password: a code of an app (TOTP), a passkey, or a recovery code."""
 
     required: RequiredFactor = "enrolled"

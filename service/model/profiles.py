@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, cast
 
-from service.model import types
+import msgspec
+
 from service.model.polling import CIBA
 
 ProfileName = Literal["oauth21", "fapi2_security", "fapi2_message_signing", "fapi_ciba"]
@@ -38,8 +39,7 @@ _PUSHED: Mapping[str, object] = {
 }
 
 
-@types.section
-class ProfileOptions(types.Section):
+class ProfileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The choices that the profile leaves."""
 
     response: Literal["plain"] | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
+
+import msgspec
 
 from service.model import types
 from service.model.authentication_context import AuthenticationContext
@@ -40,8 +41,7 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 _TENANT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
-@types.section
-class ApiResourceEntry(types.Section):
+class ApiResourceEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An API that accepts access tokens of this service."""
 
     name: types.ClientId
@@ -51,11 +51,11 @@ class ApiResourceEntry(types.Section):
     client asks for by the URL have it as audience. With a URL, metadata say how to get tokens for the API (RFC 9728)."""
     display_name: types.Texts | None = None
     """The name that users see."""
-    secrets: types.Many[Secret] = ()
+    secrets: tuple[Secret, ...] = ()
     """The passwords of the API at the introspection endpoint; each of them is accepted."""
-    scopes: types.Several[types.ScopeValue] | None = None
+    scopes: frozenset[types.ScopeValue] | None = None
     """The scope values of the API; null: one, named like the API."""
-    user_claims: types.Many[types.Text] = ()
+    user_claims: tuple[types.Text, ...] = ()
     """Claims of the user that are added to access tokens for the API."""
     access_token_signing_algorithm: types.SigningAlgorithm | None = None
     """The algorithm that signs access tokens for the API; null: the first of signing.algorithms."""
@@ -63,9 +63,9 @@ class ApiResourceEntry(types.Section):
     """true: only requests that name the API by `resource` (RFC 8707) get tokens for it."""
     required_acr: types.Text | None = None
     """The authentication context (acr) that users must meet for tokens for the API, whatever the client asks for; null: none."""
-    check: CheckSettings = field(default_factory=CheckSettings)
+    check: CheckSettings = msgspec.field(default_factory=CheckSettings)
     """The answers to proxies that ask about requests to the API."""
-    checks: dict[types.ShortName, Demand] = field(default_factory=dict)
+    checks: dict[types.ShortName, Demand] = msgspec.field(default_factory=dict)
     """What requests to the API need, by a name that a proxy asks with."""
     introspection_signed_response: bool = False
     """true: introspection responses to the API are signed JWTs (RFC 9701)."""
@@ -74,14 +74,13 @@ class ApiResourceEntry(types.Section):
     With one, each response is a signed JWT that is encrypted (RFC 9701 §6)."""
     introspection_encrypted_response_enc: types.ContentEncryption = "A128CBC-HS256"
     """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
-    jwks: dict[str, types.JsonValue] | None = None
+    jwks: dict[str, object] | None = None
     """The API's public keys (JWK set, RFC 7517) for that encryption. Give this or jwks_uri."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which the API publishes its public keys. Give this or jwks."""
 
 
-@types.section
-class ApiResource(ApiResourceEntry):
+class ApiResource(ApiResourceEntry, frozen=True, kw_only=True):
     """A resource server, which is an audience of access tokens (RFC 8707 §2) and may introspect (RFC 7662 §2.1)."""
 
     scopes: frozenset[str] = frozenset()
@@ -100,8 +99,7 @@ def api_scope_names(apis: Iterable[ApiResourceEntry]) -> set[str]:
     return {name for api in apis for name in ((api.name,) if api.scopes is None else api.scopes)}
 
 
-@types.section
-class Scope(types.Section):
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """A scope value, and what the consent page says of it."""
 
     name: types.ScopeValue
@@ -116,17 +114,16 @@ class Scope(types.Section):
     """true: the consent page draws attention to it."""
     show_in_discovery: bool = True
     """false: it is not listed in the metadata documents."""
-    user_claims: types.Many[types.Text] = ()
+    user_claims: tuple[types.Text, ...] = ()
     """The claims of the user that it gives access to."""
 
 
-@types.section
-class ApiScope(Scope):
+class ApiScope(Scope, frozen=True, kw_only=True):
     """A scope value of an API, and what the consent page says of it."""
 
     required_acr: types.Text | None = None
     """The authentication context (acr) that users must meet for tokens with this scope, whatever the client asks for; null: none."""
-    secrets: types.Many[Secret] = ()
+    secrets: tuple[Secret, ...] = ()
     """Passwords for the introspection endpoint, with the scope value as user name; only tokens with this scope are shown."""
     introspection_signing_alg: ClassVar[None] = None
     introspection_encrypted_response_alg: ClassVar[None] = None
@@ -144,13 +141,11 @@ Api = ApiResource | ApiScope
 """A caller that introspects with a name and a secret of its own."""
 
 
-@types.section
-class IdentityResource(Scope):
+class IdentityResource(Scope, frozen=True, kw_only=True):
     """A scope value that gives access to claims of the user (OIDC Core §5.4)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registry:
+class Registry(msgspec.Struct, frozen=True, kw_only=True):
     """Clients, resources, scopes, providers, tenants and users, each by name."""
 
     clients: Mapping[str, Client]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Literal
+
+import msgspec
 
 from service.model import types
 from service.protocol.email_domain import normalize_domain
@@ -21,8 +22,7 @@ def _email_domain(value: str) -> str:
     return domain
 
 
-@types.section
-class Tenant(types.Section):
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     """An organisation with users, identity providers and a look of its own; acr_values=tenant:<name> chooses it."""
 
     name: types.ShortName
@@ -37,11 +37,11 @@ class Tenant(types.Section):
     """The colour of buttons and links on the tenant's pages; null: that of `ui`."""
     background: types.Text | None = None
     """The colour behind the tenant's pages; null: that of `ui`."""
-    links: dict[LinkName, types.WebUrl] = field(default_factory=dict)
+    links: dict[LinkName, types.WebUrl] = msgspec.field(default_factory=dict)
     """The tenant's own pages, in place of those of `ui.links`."""
-    providers: types.Many[types.Text] = ()
+    providers: tuple[types.Text, ...] = ()
     """The identity providers of the tenant, the only ones that its login page offers. Their users belong to the tenant; where
     several tenants list a provider, its `tenant` claim decides, else the page that the user signed in at."""
-    domains: types.Many[Annotated[str, types.AfterValidator(_email_domain)]] = ()
+    domains: tuple[Annotated[str, types.After(_email_domain)], ...] = ()
     """The domains of its users' e-mail addresses, such as acme.example. Where a request names no tenant, a login_hint of such a
     domain shows this tenant's login page."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,37 +15,36 @@ SELF = "self"
 """The name of this service among the issuers of subject tokens."""
 
 
-@types.section
-class ExchangeRuleEntry(types.Section):
+class ExchangeRuleEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of token exchange (RFC 8693); the first one that fits a request decides."""
 
-    clients: Annotated[types.Several[types.ClientId], types.Field(min_length=1)]
+    clients: Annotated[frozenset[types.ClientId], msgspec.Meta(min_length=1)]
     """The clients that may exchange; "*" is every client with the grant type."""
-    subject_token_types: Annotated[types.Several[SubjectTokenType], types.Field(min_length=1)] = (
+    subject_token_types: Annotated[frozenset[SubjectTokenType], msgspec.Meta(min_length=1)] = (
         frozenset({"access_token"})
     )
     """The types of subject tokens: refresh_token and id_token are only for the client's own, jwt for those of subject_issuers."""
-    subject_audience: types.Several[types.Text] | None = None
+    subject_audience: frozenset[types.Text] | None = None
     """The API resources of which one must be in the `aud` of a subject access token; null: the client's own API resource."""
-    subject_issuers: Annotated[types.Several[types.Text], types.Field(min_length=1)] = frozenset(
+    subject_issuers: Annotated[frozenset[types.Text], msgspec.Meta(min_length=1)] = frozenset(
         {SELF}
     )
     """The issuers of subject tokens: self, or names of trusted_issuers."""
     actor: Literal["none", "optional", "required"] = "optional"
     """Who acts for the user. none: nobody, the client impersonates the user. optional: the actor_token's subject, without an
     actor_token the client. required: the actor_token's subject."""
-    requested_token_types: Annotated[
-        types.Several[RequestedTokenType], types.Field(min_length=1)
-    ] = frozenset({"access_token"})
+    requested_token_types: Annotated[frozenset[RequestedTokenType], msgspec.Meta(min_length=1)] = (
+        frozenset({"access_token"})
+    )
     """The types of tokens that may be asked for. Transaction tokens need no rule, but a trust domain."""
-    scopes: types.Several[types.ScopeValue] = frozenset()
+    scopes: frozenset[types.ScopeValue] = frozenset()
     """The scope values that may be asked for; a request without scope gets those of them that its client is allowed."""
-    audiences: types.Many[types.ClientId] = ()
+    audiences: tuple[types.ClientId, ...] = ()
     """The API resources that the new token may be for."""
-    targets: types.Many[IdJagTarget] = ()
+    targets: tuple[IdJagTarget, ...] = ()
     """The authorization servers for which ID-JAGs may be asked for (draft-ietf-oauth-identity-assertion-authz-grant-04); scopes
     and audiences have no effect on these."""
-    max_depth: Annotated[int, types.Field(ge=1, le=20)] = 5
+    max_depth: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
     """The most actors that are nested in `act`."""
 
 
@@ -61,11 +59,10 @@ class ExchangeCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     has_actor: bool
 
 
-@types.section
-class ExchangeRule(ExchangeRuleEntry):
+class ExchangeRule(ExchangeRuleEntry, frozen=True, kw_only=True):
     """A rule that knows its place."""
 
-    position: str = field(compare=False)
+    position: str
     """Derived: its file and line, for the audit log and `explain`."""
 
     def find_mismatch(self, case: ExchangeCase) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Annotated, ClassVar
+
+import msgspec
 
 from service.model import types
 
 
-@types.section
-class TrustedIssuer(types.Section):
+class TrustedIssuer(msgspec.Struct, frozen=True, kw_only=True):
     """Another authorization server, identity provider or platform that makes assertions about users."""
 
     name: types.ShortName
@@ -19,9 +19,9 @@ class TrustedIssuer(types.Section):
     (RFC 8414 §3, else OpenID Connect Discovery §4)."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which it publishes its keys; null: the one in its metadata."""
-    jwks: dict[str, types.JsonValue] | None = None
+    jwks: dict[str, object] | None = None
     """Its public keys (JWK set, RFC 7517), where nothing is to be fetched."""
-    algorithms: Annotated[types.Several[types.SigningAlgorithm], types.Field(min_length=1)] = (
+    algorithms: Annotated[frozenset[types.SigningAlgorithm], msgspec.Meta(min_length=1)] = (
         frozenset({"RS256", "ES256"})
     )
     """The signature algorithms that are accepted from it."""
@@ -33,9 +33,9 @@ class TrustedIssuer(types.Section):
     """The user's `sub` here, with claims of the JWT in braces; null: `NAME:{sub}`. Give this or identity_provider."""
     identity_provider: types.Text | None = None
     """The identity provider whose users it speaks about: they are the same users here as after a sign-in there."""
-    claims: dict[str, types.Text] = field(default_factory=dict)
+    claims: dict[str, types.Text] = msgspec.field(default_factory=dict)
     """Its claims and their names here, such as {mail: email}; no others are kept."""
-    clients: types.Several[types.ClientId] = frozenset()
+    clients: frozenset[types.ClientId] = frozenset()
     """The clients that may present its JWTs; empty: every client with the grant type."""
     existing_user: bool = False
     """true: it may speak about users of the user store, too; false: a JWT whose subject is one of them is refused."""

@@ -1,132 +1,348 @@
-"""The types of the keys of config.yaml, which nothing imports before a file is checked.
+"""The types of values in config.yaml: their forms, their checks and their JSON Schema.
 
-Annotations are not evaluated until pydantic reads them. So a process that serves, and gets its configuration from the process
-that has read it, has neither pydantic in memory nor what it checks values by.
+An annotation of a key holds what is read from a file by `service.config.convert`: a type, and marks of this file or of
+`msgspec.Meta`, which count from left to right.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from importlib import import_module
-from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast, dataclass_transform
+import base64
+import binascii
+import re
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from datetime import datetime
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast, get_origin
+from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-    from pydantic import (
-        AfterValidator,
-        BeforeValidator,
-        Field,
-        GetCoreSchemaHandler,
-        JsonValue,
-        PlainValidator,
-    )
-    from pydantic_core import CoreSchema
+import msgspec
+from msgspec import Meta
 
-    from service.model.value_types import *  # noqa: F403 - whatever is there
+from service.model.local_text import LocalText, local_text
 
-    __all__ = ["AfterValidator", "BeforeValidator", "Field", "JsonValue", "PlainValidator"]
-else:
+Network = IPv4Network | IPv6Network
+Location = tuple[str | int, ...]
+Kind = Literal[
+    "missing", "unknown", "text", "number", "bool", "list", "keys and values", "word", "other"
+]
+"""The reason why a value does not fit: a key that is missing or unknown, a value of another type, or another one."""
 
-    def __getattr__(name: str) -> object:
-        """Return what the other file has by that name; an import asks for names such as `__path__`, too."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(import_module("service.model.value_types"), name)
-
-
-S = TypeVar("S", bound="Section")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_RFC_3339 = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
+_LONGEST_TEXT = 1000
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
 
 
-@dataclass_transform(
-    frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,)
-)
-def section(cls: type[S]) -> type[S]:
-    """Make a frozen dataclass of a section, whose fields are passed by name.
+class Misfit(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that does not fit its key, or a key that is missing or unknown."""
 
-    Its methods are those of Section. `dataclass` would compile some of its own for each class: a third of the start.
-    """
-    made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
-    made.own_fields = dataclasses.fields(cast("type[DataclassInstance]", made))
-    made.compared = attrgetter(*(each.name for each in made.own_fields if each.compare))
-    return made
+    kind: Kind
+    message: str
+    location: Location = ()
+    value: object = None
+    words: Collection[str] = ()
+    """The words of which it should be one."""
+    keys: Collection[str] = ()
+    """The keys that are possible beside it."""
+    at_key: bool = False
+    """Whether the key itself is wrong, not its value."""
+    is_secret: bool = False
+    """Whether the value must not be shown."""
 
 
-class Section:
-    """A mapping of config.yaml as a dataclass: no other keys, and no conversion of types."""
+class Unfit(ValueError):
+    """A value does not fit its type, for all these reasons."""
 
-    __slots__ = ()
-    __pydantic_config__: ClassVar = {  # a ConfigDict
-        "strict": True,
-        "extra": "forbid",
-        "arbitrary_types_allowed": True,
-        "hide_input_in_errors": True,
-    }
+    def __init__(self, *misfits: Misfit) -> None:
+        """Take the reasons, whose locations begin at the value."""
+        super().__init__(*(misfit.message for misfit in misfits))
+        self.misfits = misfits
 
-    own_fields: ClassVar[tuple[dataclasses.Field[object], ...]] = ()
-    compared: ClassVar[Callable[[object], object]]
-    """Returns the values by which two are equal."""
 
-    def __init__(self, **values: object) -> None:
-        """Raise TypeError if a field without default is missing, or if there is no such field."""
-        for each in self.own_fields:
-            if each.name in values:
-                value = values.pop(each.name)
-            elif each.default is not dataclasses.MISSING:
-                value = each.default
-            elif each.default_factory is not dataclasses.MISSING:
-                value = each.default_factory()
-            elif not each.init:
-                continue  # it is computed in __post_init__
-            else:
-                raise TypeError(f"{type(self).__name__}: {each.name} is missing")
-            object.__setattr__(self, each.name, value)
-        if values:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
-        self.__post_init__()
+def expected(what: str, kind: Kind = "other", **details: Any) -> Unfit:
+    """Return the error that says what was expected; it never repeats the value, which may be a secret."""
+    return unfit(f"expected {what}", kind, **details)
 
-    def __post_init__(self) -> None:
-        """Compute what the values imply."""
 
-    def __setattr__(self, name: str, _: object) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+def unfit(message: str, kind: Kind = "other", **details: Any) -> Unfit:
+    """Return the error with a message of its own."""
+    return Unfit(Misfit(kind=kind, message=message, **details))
 
-    def __delattr__(self, name: str) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
-    def __eq__(self, other: object) -> bool:
-        if self.__class__ is not other.__class__:
-            return NotImplemented
-        compared = type(self).compared
-        return self is other or compared(self) == compared(other)
+class Before(msgspec.Struct, frozen=True):
+    """Prepares a value, as it is written, for its type."""
 
-    def __hash__(self) -> int:
-        return hash(type(self).compared(self))
+    prepare: Callable[[object], object]
+
+
+class ReadBy(msgspec.Struct, frozen=True):
+    """Reads a value in place of its type; a relative path that it returns begins at the folder of the file."""
+
+    read: Callable[[object], object]
+
+
+class After(msgspec.Struct, frozen=True):
+    """Checks a value of its type, and returns it, maybe in another spelling."""
+
+    check: Callable[[Any], object]
+
+
+class WrittenAs(msgspec.Struct, frozen=True, eq=False):
+    """The forms in which a value may be written, each as JSON Schema."""
+
+    forms: tuple[Mapping[str, object], ...]
+
+
+def written_as(*forms: Mapping[str, object]) -> WrittenAs:
+    """Return the mark for these forms."""
+    return WrittenAs(forms)
+
+
+SECRET = "secret"
+"""Marks a key whose value is not shown."""
+
+
+class Confidential(msgspec.Struct, frozen=True):
+    """A struct that is printed without the fields that are marked SECRET."""
 
     def __repr__(self) -> str:
         shown = (
-            f"{each.name}={getattr(self, each.name)!r}" for each in self.own_fields if each.repr
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in msgspec.structs.fields(self)
+            if not is_secret(field.type)
         )
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
-    def __getstate__(self) -> object:
-        return [getattr(self, each.name) for each in self.own_fields]
 
-    def __setstate__(self, values: list[object]) -> None:
-        for each, value in zip(self.own_fields, values, strict=True):
-            object.__setattr__(self, each.name, value)
+def is_secret(annotation: Any) -> bool:
+    """Return whether a value of this type must not be shown."""
+    return get_origin(annotation) is Annotated and SECRET in annotation.__metadata__
 
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: type, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Accept a mapping, although `strict` accepts only an instance otherwise.
 
-        The schema of a section below another one is built when a file has it: those of all would take twice as long.
-        """
-        if handler.field_name is not None:
-            from service.model.value_types import built_when_needed  # noqa: PLC0415 - pydantic is there
+def read_text(value: object) -> str:
+    """Return a text; raise Unfit for anything else."""
+    if not isinstance(value, str):
+        raise expected("text", "text", value=value)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise unfit("has characters that are no Unicode") from error
+    return value
 
-            return built_when_needed(cls)
-        return cast("CoreSchema", {**handler(source), "strict": False})
+
+def read_duration(value: object) -> int:
+    """Return the seconds of a duration."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    written = re.fullmatch(r"([0-9]{1,10})([smhd])", value) if isinstance(value, str) else None
+    if written is None:
+        raise expected("whole seconds or a duration such as 90s, 15m, 8h or 30d")
+    return int(written[1]) * _UNITS[written[2]]
+
+
+def _timeout(value: object) -> float:
+    written = re.fullmatch(r"([0-9]{1,6})ms", value) if isinstance(value, str) else None
+    return int(written[1]) / 1000 if written else float(read_duration(value))
+
+
+def _timestamp(value: object) -> int:
+    if isinstance(value, str) and re.fullmatch(_RFC_3339, value):
+        with suppress(ValueError, OverflowError):
+            return int(datetime.fromisoformat(value.upper()).timestamp())
+    raise expected("a time such as 2026-11-30T00:00:00Z (RFC 3339)")
+
+
+def _thirty_two_bytes(text: str) -> bytes | None:
+    """Decode hex or base64 of either alphabet; None if these are not 32 bytes."""
+    if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
+        return bytes.fromhex(text)
+    unpadded = text.rstrip("=").replace("+", "-").replace("/", "_")
+    try:
+        decoded = base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return decoded if len(decoded) == 32 else None  # noqa: PLR2004 - the length that the name says
+
+
+def _sha256(value: object) -> bytes:
+    digest = _thirty_two_bytes(value) if isinstance(value, str) else None
+    if digest is None:
+        raise expected(
+            "the SHA-256 hash of a secret, 64 hex digits or 44 characters of base64; "
+            "`token-service hash-secret` prints it between the quotes"
+        )
+    return digest
+
+
+def _encryption_keys(value: object) -> tuple[bytes, ...]:
+    listed = cast("list[object]", value) if isinstance(value, list) else [value]
+    keys = [_thirty_two_bytes(key) if isinstance(key, str) else None for key in listed]
+    if value is not None and None in keys:
+        raise expected("32 bytes in base64url; `token-service new-key` makes them")
+    return tuple(key for key in keys if key is not None)
+
+
+def _web_url(value: str) -> str:
+    try:
+        url = urlsplit(value)
+        is_web_url = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+    except ValueError:
+        is_web_url = False
+    if not is_web_url or re.search(r"[\s\x00-\x1f\x7f]", value):
+        raise expected("an absolute http or https URL")
+    return value
+
+
+def _network(value: object) -> Network:
+    with suppress(ValueError):
+        if isinstance(value, str):
+            return ip_network(value)
+    form = "a network such as 10.0.0.0/8, with no bits set behind its prefix, or an address"
+    raise expected(form)
+
+
+def _path(value: object) -> Path:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise expected("a path")
+    return Path(value)
+
+
+def _logo(value: object) -> Path | str:
+    return (
+        _web_url(value) if isinstance(value, str) and re.match("https?:", value) else _path(value)
+    )
+
+
+def _json_schema(value: object) -> Path | Mapping[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else _path(value)
+
+
+def _texts(value: object) -> str | LocalText:
+    if not isinstance(value, dict):
+        return _text(value)
+    texts = cast("dict[str, object]", value)
+    if not texts or not all(_LANGUAGE_TAG.fullmatch(tag) for tag in texts):
+        raise expected("text, or texts by language such as {en: Orders, de: Bestellungen}")
+    return local_text({tag: _text(text) for tag, text in texts.items()})
+
+
+def _text(value: object) -> str:
+    text = read_text(value)
+    if not text:
+        raise unfit("must not be empty")
+    if len(text) > _LONGEST_TEXT:
+        raise unfit(f"must have at most {_LONGEST_TEXT} characters")
+    return text
+
+
+def _match(pattern: str, what: str) -> After:
+    """Return a check that says in words what it expects, because a regular expression would puzzle."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise expected(what)
+        return value
+
+    return After(check)
+
+
+_STRING: Mapping[str, object] = {"type": "string"}
+_TEXT_SCHEMA: Mapping[str, object] = {**_STRING, "minLength": 1, "maxLength": _LONGEST_TEXT}
+Duration = Annotated[
+    int,
+    ReadBy(read_duration),
+    written_as({"type": "integer", "minimum": 0}, {**_STRING, "pattern": r"^[0-9]+[smhd]?$"}),
+]
+Lifetime = Annotated[Duration, Meta(ge=1)]
+Timeout = Annotated[
+    float,
+    ReadBy(_timeout),
+    Meta(gt=0),
+    written_as({"type": "integer", "minimum": 1}, {**_STRING, "pattern": r"^[0-9]+(ms|[smhd])?$"}),
+]
+Timestamp = Annotated[int, ReadBy(_timestamp), written_as({**_STRING, "format": "date-time"})]
+Sha256 = Annotated[
+    bytes, ReadBy(_sha256), written_as({**_STRING, "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"})
+]
+EncryptionKeys = Annotated[
+    tuple[bytes, ...],
+    ReadBy(_encryption_keys),
+    written_as({"type": "null"}, _STRING, {"type": "array", "items": _STRING}),
+]
+WebUrl = Annotated[str, After(_web_url), written_as({**_STRING, "pattern": "^https?://"})]
+NetworkRange = Annotated[Network, ReadBy(_network), written_as(_STRING)]
+FilePath = Annotated[Path, ReadBy(_path), written_as(_STRING)]
+Logo = Annotated[Path | str, ReadBy(_logo), written_as(_STRING)]
+"""A file, or the URL of one."""
+JsonSchema = Annotated[
+    Path | Mapping[str, object], ReadBy(_json_schema), written_as(_STRING, {"type": "object"})
+]
+"""A JSON Schema, or the file that has it."""
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST_TEXT)]
+Query = Annotated[str, Meta(min_length=1, max_length=10_000)]
+Uri = Annotated[str, Meta(min_length=1, max_length=2048)]
+ShortName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+KeyPrefix = Annotated[
+    str, _match(r"[A-Za-z0-9._:-]{1,64}", "1 to 64 letters, digits and . _ : -, such as ts-prod")
+]
+"""Others are patterns to Redis, by which commands would look for keys that are not there."""
+Texts = Annotated[
+    str | LocalText,
+    ReadBy(_texts),
+    written_as(
+        _TEXT_SCHEMA, {"type": "object", "minProperties": 1, "additionalProperties": _TEXT_SCHEMA}
+    ),
+]
+"""One text, or one for each language."""
+ClientId = Annotated[
+    str, _match(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
+]
+HostAndPort = Annotated[
+    str,
+    _match(
+        r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?",
+        "a host in small letters such as app.example.com, or with its port app.example.com:8443",
+    ),
+]
+ScopeValue = Annotated[
+    str,
+    _match(
+        r"[\x21\x23-\x5b\x5d-\x7e]{1,256}",
+        'one scope value: ASCII without spaces, " and \\ (RFC 6749 §3.3)',
+    ),
+]
+PluginName = Annotated[
+    str,
+    _match(
+        r"[A-Za-z_][\w.-]*(:[A-Za-z_]\w*)?",
+        "an import path such as my_package.module:MyClass, or an entry point's name",
+    ),
+]
+
+AttributeName = Annotated[
+    str,
+    _match(
+        r"[A-Za-z][A-Za-z0-9-]*|[0-9]+(\.[0-9]+)+",  # a name or an OID (RFC 4512 §2.5)
+        "the name of an attribute, such as uid or memberOf",
+    ),
+]
+Condition = Annotated[
+    dict[str, Annotated[tuple[str | int | bool, ...], Meta(min_length=1)]], Meta(min_length=1)
+]
+"""Claims with the values of which each has to have one."""
+
+SigningAlgorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
+]
+RegisteredAlgorithm = Literal[SigningAlgorithm, "HS256", "HS384", "HS512"]
+PublicKeyAlgorithm = Literal[
+    "RSA-OAEP", "RSA-OAEP-256", "ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"
+]
+KeyManagementAlgorithm = Literal[PublicKeyAlgorithm, "A128KW", "A256KW", "dir"]
+ContentEncryption = Literal[
+    "A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM"
+]

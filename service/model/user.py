@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Annotated, Literal, Protocol, runtime_checkable
+
+import msgspec
 
 from service.model import types
 from service.model.tenant import CLAIM as TENANT
@@ -39,31 +40,30 @@ LoginFailure = Literal[
 """
 
 
-@types.section
-class User(types.Section):
+class User(types.Confidential, frozen=True, kw_only=True):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
-    sub: Annotated[str, types.Field(min_length=1, max_length=MAX_SUB)]
+    sub: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_SUB)]
     """The subject identifier, which must never change."""
-    username: Annotated[str, types.Field(min_length=1, max_length=MAX_USERNAME)]
+    username: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""
-    password: str | None = field(default=None, repr=False)
+    password: Annotated[str | None, types.SECRET] = None
     """The hash of the password; `token-service hash-password` makes one, and docs/users.md lists the formats of other systems.
     null: no sign-in by password."""
     enabled: bool = True
     """false: the user cannot sign in, and the user's tokens are inactive."""
     tenant: str | None = None
     """The name of the user's tenant, which becomes the claim `tenant`; null: none, unless `claims` has one."""
-    ciba_user_code: str | None = field(default=None, repr=False)
+    ciba_user_code: Annotated[str | None, types.SECRET] = None
     """The Argon2 hash of the code without which no client may send the user a CIBA request; `token-service hash-password`
     makes it. null: there is no such code."""
-    claims: dict[str, types.JsonValue] = field(default_factory=dict)
+    claims: dict[str, object] = msgspec.field(default_factory=dict)
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 
     def __post_init__(self) -> None:
         """Add the claim that names the tenant, by which the tenants of all sources are distinguished."""
         if self.tenant is not None:
-            object.__setattr__(self, "claims", {TENANT: self.tenant, **self.claims})
+            msgspec.structs.force_setattr(self, "claims", {TENANT: self.tenant, **self.claims})
 
 
 class UsersUnavailable(TemporarilyUnavailable):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, NamedTuple
+
+import msgspec
 
 from service.model import types
 from service.protocol.subject_template import find_claim_names
@@ -29,14 +30,13 @@ _PARTS = re.compile(r"\{([^{}]*)\}")
 _SEPARATOR = {"kubernetes": ":", "spiffe": "/", "oidc": "/"}
 
 
-@types.section
-class WorkloadRule(types.Section):
+class WorkloadRule(msgspec.Struct, frozen=True, kw_only=True):
     """Identifies workloads as a client, or as an API."""
 
     subject: types.Text | None = None
     """The `sub` of the workload's token, compared exactly, but that * stands for one or more characters within one segment, such as
     "system:serviceaccount:shop:*". Segments end at ":" (kubernetes) or "/" (spiffe, oidc). Only oidc may leave it out."""
-    claims: dict[str, types.Text | bool | int] = field(default_factory=dict)
+    claims: dict[str, types.Text | bool | int] = msgspec.field(default_factory=dict)
     """With kind oidc: claims that the token must have too, with their values, such as {repository: acme/shop}; * counts as in
     subject."""
     client_id: types.ClientId | None = None
@@ -63,8 +63,7 @@ class Workload(NamedTuple):
     name: str
 
 
-@types.section
-class WorkloadIssuer(types.Section):
+class WorkloadIssuer(msgspec.Struct, frozen=True, kw_only=True):
     """A platform that gives each of its workloads a token of its own, which is the workload's credential here."""
 
     name: types.ShortName
@@ -79,7 +78,7 @@ class WorkloadIssuer(types.Section):
     """With kind spiffe: the URL of the trust domain's bundle (profile https_web), the only place that its keys come from."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which it publishes its keys; null: the one in its metadata, below issuer."""
-    jwks: dict[str, types.JsonValue] | None = None
+    jwks: dict[str, object] | None = None
     """Its public keys (JWK set, RFC 7517), where nothing is to be fetched."""
     token_file: types.FilePath | None = None
     """A file with a token that is sent along when keys and metadata are read (Authorization: Bearer); it is read each time."""
@@ -92,11 +91,11 @@ class WorkloadIssuer(types.Section):
     """true: `aud` may have other values as well, although their owners could then use a token here that they received."""
     max_lifetime: types.Lifetime = 3600
     """The longest time from `iat` to `exp` of its tokens, which can be used again and again for so long."""
-    algorithms: Annotated[types.Several[types.SigningAlgorithm], types.Field(min_length=1)] = (
+    algorithms: Annotated[frozenset[types.SigningAlgorithm], msgspec.Meta(min_length=1)] = (
         frozenset({"RS256", "ES256"})
     )
     """The signature algorithms that are accepted from it."""
-    rules: Annotated[types.Many[WorkloadRule], types.Field(min_length=1)]
+    rules: Annotated[tuple[WorkloadRule, ...], msgspec.Meta(min_length=1)]
     """Which workload is which client or API. The first rule that fits decides; without one the answer is invalid_client."""
     # The operator names the URLs of its keys, which may therefore lead anywhere.
     dynamically_registered: ClassVar[bool] = False

@@ -187,7 +187,7 @@ class Shared:
 
 def _reader_here(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
     def read() -> Configuration:
-        from service.start.load import load_to_serve  # noqa: PLC0415 - pydantic and all rules, which are there if this process has read the file
+        from service.start.load import load_to_serve  # noqa: PLC0415 - all rules, which are there if this process has read the file
 
         return load_to_serve(file, environ)
 

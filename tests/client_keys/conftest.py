@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import time_machine
-from pydantic import TypeAdapter
+from msgspec import structs
 
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
+from service.config.convert import convert
 from service.config.registry import build_registry
 from service.config.schema.file import ConfigurationFile
 from service.keys.foreign_keys import UNNAMED
@@ -53,7 +54,7 @@ class Party:
 
     def but(self, **changes: Any) -> Party:
         """The same client, registered a little differently."""
-        return replace(self, client=replace(self.client, **changes))
+        return replace(self, client=structs.replace(self.client, **changes))
 
 
 @pytest.fixture
@@ -70,9 +71,7 @@ async def party() -> AsyncIterator[Party]:
         "client_id": "web",
         "client_secrets": [{"value": "a-secret-of-more-than-32-characters"}],
     }
-    file = TypeAdapter(ConfigurationFile).validate_python(
-        {"issuer": "http://localhost", "clients": [entry]}
-    )
+    file = convert({"issuer": "http://localhost", "clients": [entry]}, ConfigurationFile)
     client = build_registry(file, {}, generation="1").clients["web"]
     with time_machine.travel(time.time(), tick=False) as traveller:
         yield Party(keys, client, traveller)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.jose import JwtRefused, Key
@@ -109,7 +110,7 @@ async def test_an_unusable_key_is_the_clients_error(party: Party) -> None:
 async def test_nothing_is_encrypted_without_a_valid_secret(
     party: Party, change: dict[str, Any]
 ) -> None:
-    secret = replace(party.client.client_secrets[0], **change)
+    secret = structs.replace(party.client.client_secrets[0], **change)
     with pytest.raises(UnauthorizedClient, match="dir"):
         await encrypted(party.but(client_secrets=(secret,)), "dir")
 
@@ -147,7 +148,7 @@ async def test_content_for_the_service_is_decrypted_with_and_without_a_key_id(
 async def test_content_encrypted_by_the_secret_is_decrypted(party: Party, alg: str) -> None:
     assert await decrypted(party, await encrypted(party, alg)) == "content"
     for change in ({"value": "another" * 5}, {"expires_at": 1}):
-        secret = replace(party.client.client_secrets[0], **change)
+        secret = structs.replace(party.client.client_secrets[0], **change)
         with pytest.raises(JwtRefused, match="no known key"):
             await decrypted(party.but(client_secrets=(secret,)), await encrypted(party, alg))
 

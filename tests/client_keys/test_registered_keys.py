@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 from joserfc.jwk import RSAKey
 from joserfc.jws import serialize_compact
+from msgspec.structs import replace
 
 from service.keys.jose import JwtRefused, Key
 from service.protocol.errors import UnauthorizedClient

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -41,17 +40,15 @@ ANYTHING = st.recursive(
     max_leaves=8,
 )
 CLIENTS = st.lists(
-    st.dictionaries(
-        st.sampled_from(sorted(key.name for key in fields(ClientEntry))), ANYTHING, max_size=4
-    ),
+    st.dictionaries(st.sampled_from(sorted(ClientEntry.__struct_fields__)), ANYTHING, max_size=4),
     max_size=3,
 )
 FILES = st.fixed_dictionaries(
     {"issuer": st.just("https://auth.example.com") | ANYTHING},
     optional={
-        section.name: ANYTHING
-        for section in fields(ConfigurationFile)
-        if section.name not in ("issuer", "clients", "extension_grants", "users")
+        section: ANYTHING
+        for section in ConfigurationFile.__struct_fields__
+        if section not in ("issuer", "clients", "extension_grants", "users")
     }
     | {"clients": CLIENTS},
 )

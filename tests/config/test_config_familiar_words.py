@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from service.config.schema.familiar_keys import FAMILIAR
-from service.config.schema.file import ConfigurationFile
-from service.config.schema.findings import _keys_at
+from service.config.schema.json_schema import plain_json_schema
 from service.model.grant_types import find_meant_grant_type
 from service.start.load import builtin_catalogue
 
@@ -74,13 +72,14 @@ def test_an_included_file_knows_familiar_sections(problems: Callable[..., Any], 
 
 @pytest.mark.parametrize("section", FAMILIAR)
 def test_a_key_that_is_suggested_is_known(section: str) -> None:
-    known = (
-        _keys_at(tuple(section.split(".")))
-        if section
-        else {one.name for one in fields(ConfigurationFile)}
-    )
+    schema = plain_json_schema(builtin_catalogue())
+    known = schema["properties"]
+    for part in filter(None, section.split(".")):
+        key = known[part]
+        name = key.get("items", key)["$ref"].rpartition("/")[2]
+        known = schema["$defs"][name]["properties"]
     suggested = {meant for meant in FAMILIAR[section].values() if " " not in meant}
-    assert suggested <= set(known)
+    assert suggested <= known.keys()
     assert set(FAMILIAR[section]).isdisjoint(known)
 
 

@@ -31,7 +31,8 @@ authorization_details_types:
 
 def test_another_process_reads_the_same() -> None:
     here, there = load_to_serve(EXAMPLE, {}), apart.read(EXAMPLE, {})
-    assert there == here
+    assert there.registry == here.registry
+    assert there.server == here.server
     assert there.files.now() == here.files.now()
     assert there.places == here.places
 
@@ -195,7 +196,7 @@ def test_what_only_reading_or_the_embedded_store_needs_is_not_imported_to_serve(
     imported = {*json.loads(told)}
     assert "service.app" in imported
     assert "hiredis" in imported
-    assert not imported & {"pydantic", "pydantic_core", "yaml", "service.start.rules"}
+    assert not imported & {"yaml", "service.start.rules"}
     assert "fakeredis" not in imported
 
 
@@ -204,8 +205,7 @@ import json, os, sys
 from importlib import import_module
 from pathlib import Path
 from service.cli.apart import NEEDED_BY_BOTH
-from service.cli.importing import WITHOUT_PLUGINS, without_unwanted
-os.environ.update(WITHOUT_PLUGINS)
+from service.cli.importing import without_unwanted
 with without_unwanted():
     for name in NEEDED_BY_BOTH:
         import_module(name)
@@ -225,7 +225,7 @@ def test_no_library_is_imported_by_both_processes() -> None:
     reads = "from service.start.load import load_to_serve; load_to_serve(Path(%r), {})"
     reading = packages_imported_after_the_fork(reads % str(EXAMPLE))
     serving = packages_imported_after_the_fork("import service.cli.serving")
-    assert {"pydantic", "yaml"} <= reading
+    assert "yaml" in reading
     assert {"aiohttp", "cryptography"} <= serving
     both = {each for each in reading & serving if "cython" not in each}  # of compiled modules
     assert both <= {"service", *sys.stdlib_module_names} - {"email", "shutil"}

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import TypeAdapter
 
+from service.config.convert import convert
 from service.config.schema.users import Users
 from service.identity.sources import find_problems
 from tests.conftest import Start
@@ -103,5 +103,5 @@ def test_settings_for_production_have_no_problem(number: int, tmp_path: Path) ->
     settings = yaml.safe_load(re.sub(r"\$\{\w+\}", "secret", found.text))["users"]
     authority = root().write(tmp_path / "ldap-ca.pem")
     settings["ldap"]["ca_file"] = str(authority)
-    users = TypeAdapter(Users).validate_python(settings)
+    users = convert(settings, Users)
     assert list(find_problems(users)) == []

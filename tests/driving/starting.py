@@ -10,6 +10,8 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
+from msgspec import structs
+
 from service.config.configuration import Configuration
 from service.keys.jose import Key
 from service.start.load import load
@@ -69,8 +71,8 @@ class Starting:
         """Return what a file with this text says; the file and the clients are the test's own, free to be changed."""
         read = self._read(text)
         clients = {client_id: copy(client) for client_id, client in read.registry.clients.items()}
-        return replace(
-            read, file=self._write(text), registry=replace(read.registry, clients=clients)
+        return structs.replace(
+            read, file=self._write(text), registry=structs.replace(read.registry, clients=clients)
         )
 
     def _load(self, text: str) -> Configuration:

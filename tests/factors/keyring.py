@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from fido2.utils import websafe_encode
+from msgspec.structs import replace
 
 from service.identity.passkeys import Asking
 from service.model.factors import Factors

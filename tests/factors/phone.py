@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyotp
+from msgspec.structs import replace
 
 from service.identity.factors.recovery_codes import hash_code, new_codes
 from service.identity.factors.totp import STEP

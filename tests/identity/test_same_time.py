@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 from argon2 import PasswordHasher
+from msgspec.structs import replace
 
 from service.config.schema.server import Limits
 from service.identity import passwords as module

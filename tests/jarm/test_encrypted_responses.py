@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from joserfc.jwe import decrypt_compact
 from joserfc.jwk import OctKey
+from msgspec.structs import force_setattr
 
 from service.keys.jwe import encryption_key_of_secret
 from tests.driving.client_app import ClientApp
@@ -104,7 +105,7 @@ async def test_a_key_that_goes_away_after_the_push_is_a_page(
     form = app.parameters(response_mode="jwt")
     pushed = await app.service.post("/connect/par", auth="web", **form)  # type: ignore[arg-type]
     client = service.parts.shared.registry.current.clients["web"]
-    object.__setattr__(client, "jwks", {"keys": []})
+    force_setattr(client, "jwks", {"keys": []})
     query = urlencode({"client_id": "web", "request_uri": pushed["request_uri"]})
     page = await app.browser.get(f"{service.issuer}/connect/authorize?{query}")
     assert (page.status, page.error) == (400, "unauthorized_client")
@@ -115,7 +116,7 @@ async def test_a_key_that_goes_away_during_the_sign_in_grants_nothing(
 ) -> None:
     page = await app.authorize(response_mode="jwt")
     client = service.parts.shared.registry.current.clients["web"]
-    object.__setattr__(client, "jwks", {"keys": []})
+    force_setattr(client, "jwks", {"keys": []})
     page = await app.browser.log_in(page)
     assert page.url.startswith(service.issuer)
     assert (page.status, page.error) == (400, "unauthorized_client")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import TypeAdapter
 
+from service.config.convert import convert
 from service.config.schema.server import Server
 from tests.driving.certificate import certified
 from tests.k8s.ending_tls import Ended, ending_tls
@@ -68,9 +68,7 @@ def test_a_header_that_a_caller_made_up_is_not(proxy: Ended, tmp_path: Path) -> 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_service_reads_a_header_that_it_knows(variant: str) -> None:
     settings = {"client_certificate_header": header(variant), "trusted_proxies": ["10.0.0.0/8"]}
-    assert TypeAdapter(Server).validate_python(settings).client_certificate_header == header(
-        variant
-    )
+    assert convert(settings, Server).client_certificate_header == header(variant)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

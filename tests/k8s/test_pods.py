@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import TypeAdapter
 
+from service.config.convert import convert
 from service.config.schema.server import Server
 from tests.k8s.rendered import K8S, Manifests, rendered, selected, workloads
 
@@ -96,7 +96,7 @@ def test_draining_ends_before_the_pod_is_killed(manifests: Manifests) -> None:
     waits = manifests.container()["lifecycle"]["preStop"]["sleep"]["seconds"]
     pod = manifests.pod()["spec"]
     given = configured(manifests)["server"].get("shutdown_grace", Server().shutdown_grace)
-    grace = TypeAdapter(Server).validate_python({"shutdown_grace": given}).shutdown_grace
+    grace = convert({"shutdown_grace": given}, Server).shutdown_grace
     assert pod["terminationGracePeriodSeconds"] >= waits + grace + 10
 
 

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
+from service.config.convert import convert
 from service.config.schema.ldap import Ldap
 from service.identity.passwords import Passwords
 from service.identity.sources.ldap.connections import Connections
@@ -87,7 +87,7 @@ class TestEmptyPassword:
         assert await users.verify_password("alice", "alice-password", user)
 
     async def test_connection_never_sends_it(self, directory: Slapd) -> None:
-        settings = TypeAdapter(Ldap).validate_python(directory.settings)
+        settings = convert(directory.settings, Ldap)
         connections = Connections(settings, timeout=5, at_once=1)
         for dn, password in ((f"uid=alice,{PEOPLE}", ""), ("", "password")):
             with pytest.raises(ValueError, match="anonymous"):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
+from service.config.convert import convert
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap import lines
 from service.identity.sources.ldap.connections import Connections, Search
@@ -32,7 +32,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def connections(settings: dict[str, Any], *, timeout: float = 60) -> Connections:
-    return Connections(TypeAdapter(Ldap).validate_python(settings), timeout=timeout, at_once=1)
+    return Connections(convert(settings, Ldap), timeout=timeout, at_once=1)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from service.events.users import BackChannelLogoutDelivered
 from tests.account.account_page import end_session
@@ -210,4 +211,4 @@ async def change_client(service: RunningService, client_id: str, **change: Any) 
     client = await service.parts.clients.directory.find(client_id)
     assert client is not None
     for name, value in change.items():
-        object.__setattr__(client, name, value)
+        force_setattr(client, name, value)

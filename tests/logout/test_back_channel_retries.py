@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 from aiohttp import ClientSession
+from msgspec.structs import force_setattr
 
 from service.events.users import (
     BackChannelLogoutDelivered,
@@ -108,12 +109,13 @@ async def test_a_client_that_was_away_gets_its_token_later(
     app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
 ) -> None:
     client = await app.service.parts.clients.directory.find("web")
+    assert client is not None
     uri = party.backchannel_logout_uri
-    object.__setattr__(client, "backchannel_logout_uri", "http://localhost:1/backchannel")
+    force_setattr(client, "backchannel_logout_uri", "http://localhost:1/backchannel")
     await end(app, hint)
     cause = "no answer: ClientConnectorError"
     assert await told(events, BackChannelLogoutPostponed, hint, attempts=1, cause=cause)
-    object.__setattr__(client, "backchannel_logout_uri", uri)
+    force_setattr(client, "backchannel_logout_uri", uri)
     clock.forward(seconds=7)
     assert len(await party.claims()) == 1
 

@@ -7,6 +7,7 @@ import secrets
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 
 from service.model.session import LogoutDelivery
 from service.outbox import delivering
@@ -94,7 +95,7 @@ async def test_a_hanging_client_of_the_operator_leaves_room_for_the_others(
     monkeypatch.setattr(delivering, "AT_ONCE", 4)
     client = service.parts.shared.registry.current.clients["implicit"]
     elsewhere = hanging.backchannel_logout_uri.replace("localhost", "127.0.0.1")
-    object.__setattr__(client, "backchannel_logout_uri", elsewhere)
+    force_setattr(client, "backchannel_logout_uri", elsewhere)
     await queue_deliveries(service, "implicit", 9)
     await hanging.claims(3)
     await queue_deliveries(service, "web", 3)

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from msgspec.structs import force_setattr
 
 from tests.account.account_page import end_session
 from tests.driving.browser import Page
@@ -69,7 +70,8 @@ async def test_a_front_channel_uri_keeps_its_query(
     app_of: Callable[[str], ClientApp], logout: Logout, hint: str
 ) -> None:
     client = await app_of("web").service.parts.clients.directory.find("implicit")
-    object.__setattr__(client, "frontchannel_logout_session_required", True)
+    assert client is not None
+    force_setattr(client, "frontchannel_logout_session_required", True)
     await app_of("implicit").authorize(response_type="id_token", scope="openid profile")
     implicit, _ = sorted(frames_of(await logout(id_token_hint=hint)))
     assert implicit.startswith(f"{IMPLICIT}&iss=")
@@ -134,5 +136,6 @@ async def test_a_second_logout_loads_no_frames(logout: Logout, hint: str) -> Non
 
 async def test_a_disabled_client_has_no_frame(app: ClientApp, logout: Logout, hint: str) -> None:
     client = await app.service.parts.clients.directory.find("web")
-    object.__setattr__(client, "enabled", False)
+    assert client is not None
+    force_setattr(client, "enabled", False)
     assert frames_of(await logout(id_token_hint=hint)) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
-from pydantic import TypeAdapter
+from msgspec.structs import replace
 
+from service.config.convert import convert
 from service.config.schema.file import Ui
 from service.pages.cookies import Cookies
 from service.pages.locales import known_languages
@@ -283,9 +283,7 @@ class Browser:
     ) -> None:
         self.pages = Pages(
             issuer=issuer,
-            ui=replace(
-                TypeAdapter(Ui).validate_python({"locales": LANGUAGES, **ui}), templates=folder
-            ),
+            ui=replace(convert({"locales": LANGUAGES, **ui}, Ui), templates=folder),
             cookies=Cookies(
                 secure=issuer.startswith("https:"), session_name="sid", same_site="lax"
             ),

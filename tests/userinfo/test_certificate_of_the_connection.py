@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, TCPConnector
-from pydantic import TypeAdapter
 
 from service.app import create_app
+from service.config.convert import convert
 from service.config.schema.server import Tls
 from service.keys.jose import unverified_claims
 from service.protocol.base64url import base64url
@@ -48,9 +48,7 @@ async def service(
     made = create_app(load(file, {}), environ={})
     runner = Runner(made.app, shutdown_timeout=1)
     await runner.setup()
-    tls = TypeAdapter(Tls).validate_python(
-        dict.fromkeys(("certificate", "private_key", "client_ca"), str(pem))
-    )
+    tls = convert(dict.fromkeys(("certificate", "private_key", "client_ca"), str(pem)), Tls)
     await runner.listen(socket, ServerTls(tls, asks_for_certificates=True))
     context = ssl.create_default_context(cafile=str(pem))
     context.load_cert_chain(pem)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from service.model.user import User, fold_username
 from tests.driving.registry import password_of

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import cast
 
 import msgspec
-from pydantic import TypeAdapter, ValidationError
+from msgspec.structs import replace
 
 from service.clients.registration import rules as registered_client
 from service.clients.registration.rules import Offered, unfit_name
+from service.config.convert import convert
 from service.config.judge import ClientRule
 from service.config.problem import Finding
 from service.config.registry import client_of
@@ -22,16 +22,12 @@ from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import RegisteredClient, marked, registered_names
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.secret import Secret
-from service.model.types import Text, WebUrl
+from service.model.types import Text, Unfit, WebUrl
 from service.protocol import errors
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import InvalidClientMetadata
 from service.protocol.redirect_uri import private_use_scheme
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
-
-_ENTRY = TypeAdapter(ClientEntry)
-_LINK = TypeAdapter[str](WebUrl)
-_NAME = TypeAdapter[str](Text)
 
 MAX_BYTES = 16 * 1024
 """Of the metadata of a client, which may hold keys and their certificates."""
@@ -80,7 +76,7 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidClientMetadata("client_name: expected text; client_name#de is German")
         try:
             entry = self._entry("dc_", metadata)
-        except ValidationError as error:
+        except Unfit as error:
             raise _to_error(next(schema_findings(error))) from error
         for finding in self._findings(entry):
             raise _to_error(finding)
@@ -124,20 +120,22 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         is_pairwise = metadata.get("subject_type") == "pairwise"
         names = registered_names()
         values = {names[name]: metadata[name] for name in names.keys() & metadata.keys()}
-        return _ENTRY.validate_python(
+        entry: ClientEntry = convert(
             {
                 **values,
                 "client_id": client_id,
                 "client_secrets": [secret] if self.needs_secret(metadata) else [],
                 "require_client_secret": confidential,
-                "allowed_scopes": scope - {OFFLINE_ACCESS},
+                "allowed_scopes": [*(scope - {OFFLINE_ACCESS})],
                 "allow_offline_access": OFFLINE_ACCESS in scope,
                 "require_pkce": not confidential,
                 "require_consent": True,
                 # A JWT would show the local subject to the client that carries it (OIDC Core §8.1).
                 "access_token_type": "reference" if is_pairwise else "jwt",
-            }
+            },
+            ClientEntry,
         )
+        return entry
 
     def _scope(self, metadata: Mapping[str, object]) -> str:
         """Return the scope that is registered: what was sent without values that are not allowed, else all that is allowed.
@@ -180,12 +178,12 @@ def _check_tagged(sent: Mapping[str, object]) -> dict[str, object]:
     tagged = {name: value for name, value in sent.items() if TAGGED.fullmatch(name)}
     for name, value in tagged.items():
         member = name.partition("#")[0]
-        check = _NAME if member == "client_name" else _LINK
+        is_name = member == "client_name"
         try:
-            check.validate_python(value, strict=True)
-        except ValidationError as error:
+            convert(value, Text if is_name else WebUrl)
+        except Unfit as error:
             raise InvalidClientMetadata(f"{name}: is not what {member} is") from error
-        unfit = unfit_name(str(value)) if check is _NAME else None
+        unfit = unfit_name(str(value)) if is_name else None
         if unfit is not None:
             raise InvalidClientMetadata(f"{name}: {unfit}")
     return tagged

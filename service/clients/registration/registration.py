@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from http import HTTPStatus
 from secrets import token_urlsafe
-from typing import cast
+from typing import Annotated, cast
 
 import msgspec
 import structlog
+from msgspec.structs import replace
 
 from service.clients.directory import RegisteredClients
 from service.clients.origins import RegisteredOrigins, origin_digests
@@ -20,6 +20,7 @@ from service.clock import clock
 from service.events.clients import ClientDeleted, ClientRegistered, ClientUpdated
 from service.events.event import Emit
 from service.keys.jose import looks_like_jwt
+from service.model import types
 from service.model.client_metadata import RegisteredClient, new_client_id, selector_of
 from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
@@ -39,13 +40,12 @@ _READ_ONLY = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(types.Confidential, frozen=True, kw_only=True):
     """A registration for its client; the store knows neither token nor secret."""
 
     record: RegisteredClient
-    access_token: str = field(repr=False)
-    secret: str | None = field(repr=False)
+    access_token: Annotated[str, types.SECRET]
+    secret: Annotated[str | None, types.SECRET]
     """The client's secret, if it is new or the client has just sent it."""
 
 

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
 
 import msgspec
 
@@ -178,7 +177,7 @@ def authorization_details_types_are_known(
 
 def values_are_bounded(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """Values fit into headers and pages, take little room, and do not deceive users on the consent page."""
-    for name in (key.name for key in fields(client)):
+    for name in client.__struct_fields__:
         value: object = getattr(client, name)
         if isinstance(value, str) and len(value) > MAX_LENGTH:
             yield Finding((name,), f"is longer than {MAX_LENGTH} characters")

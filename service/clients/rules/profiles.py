@@ -122,7 +122,7 @@ RULES: tuple[Rule, ...] = (
         name="no_rsa1_5",
         says="nothing is encrypted by RSA1_5 (FAPI 2.0 Security Profile §5.4.1)",
         profiles=FAPI,
-        enforced=("service/keys/jwe.py", "service/model/value_types.py"),
+        enforced=("service/keys/jwe.py", "service/model/types.py"),
     ),
     Rule(
         name="bound_tokens",

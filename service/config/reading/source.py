@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from glob import glob, has_magic
 from pathlib import Path
 
@@ -227,7 +226,7 @@ def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
         return "belongs into the main file only", "only users.list is possible here"
     if section == "include":
         return "an included file includes no other", "name it in the main file"
-    known = section in {key.name for key in fields(ConfigurationFile)}
+    known = section in ConfigurationFile.__struct_fields__
     hint = explain_unknown_key(location, _SECTIONS)
     return "belongs into the main file only" if known else "unknown key", hint
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Literal, cast
+
+import msgspec
 
 from service.config.schema.server import (
     Ciba,
@@ -44,18 +45,17 @@ def _with_builtin_claims(value: object) -> object:
     return {"user_claims": registry.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
 
 
-@types.section
-class Registration(types.Section):
+class Registration(types.Confidential, frozen=True, kw_only=True):
     """Dynamic registration of clients (RFC 7591, RFC 7592)."""
 
     enabled: bool = False
     """true: clients may register themselves."""
-    initial_access_token_sha256: types.Many[types.Sha256] = field(default=(), repr=False)
+    initial_access_token_sha256: Annotated[tuple[types.Sha256, ...], types.SECRET] = ()
     """SHA-256 hashes of the tokens that allow a registration; `token-service hash-secret` prints the hash between the
     quotes. Empty: anyone may register a client, but not for CIBA."""
     client_lifetime: types.Lifetime | None = None
     """How long a registered client exists. null: until it is deleted, or 90 days where anyone may register one."""
-    allowed_scopes: types.Several[types.ScopeValue] = frozenset()
+    allowed_scopes: frozenset[types.ScopeValue] = frozenset()
     """The scope values that registered clients may ask for; offline_access allows them refresh tokens."""
 
     @property
@@ -71,31 +71,29 @@ class Registration(types.Section):
         )
 
 
-@types.section
-class ClientIdMetadata(types.Section):
+class ClientIdMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Clients that nobody registers: their client_id is an https URL, and behind it is a document that describes them, as MCP
     clients have it (draft-ietf-oauth-client-id-metadata-document-02)."""
 
     enabled: bool = False
     """true: such clients may ask users for access. The document is fetched when it is needed."""
-    allowed_hosts: types.Several[types.HostAndPort] = frozenset()
+    allowed_hosts: frozenset[types.HostAndPort] = frozenset()
     """The hosts whose documents are accepted, such as app.example.com; with a port unless it is 443. Empty: all public hosts, on
     port 443."""
-    allowed_scopes: types.Several[types.ScopeValue] = frozenset()
+    allowed_scopes: frozenset[types.ScopeValue] = frozenset()
     """The scope values that these clients may ask for; offline_access allows them refresh tokens."""
     cache: types.Lifetime = 3600
     """How long a document counts until it is fetched again, at most; less where the document's server says so, but 5 minutes."""
 
 
-@types.section
-class Ui(types.Section):
+class Ui(msgspec.Struct, frozen=True, kw_only=True):
     """The look of the pages."""
 
     title: types.Texts = "Sign in"
     """The title of the pages. Here and for all other texts that users see, you can write {en: …, de: …}."""
     templates: types.FilePath | None = None
     """A folder whose files replace built-in templates."""
-    locales: Annotated[types.Many[types.Text], types.Field(min_length=1)] = ("en",)
+    locales: Annotated[tuple[types.Text, ...], msgspec.Meta(min_length=1)] = ("en",)
     """The languages that users may choose. Built in are en and those of `templates/locales/`, which `check` lists where one is
     unknown; `locales/` of `templates` may add others. A language of a country has the texts of its main language, as de-AT those of de."""
     default_locale: types.Text = "en"
@@ -110,14 +108,13 @@ class Ui(types.Section):
     links: dict[
         Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"],
         types.WebUrl,
-    ] = field(default_factory=dict)
+    ] = msgspec.field(default_factory=dict)
     """Pages of yours: help, privacy and imprint are linked at the foot of every page, forgot_password and register on the
     login page, change_password at /account/security. `/.well-known/change-password` leads to change_password, else to
     forgot_password, and `prompt=create` to register, with the URL `return_to` at which the user then signs in."""
 
 
-@types.section
-class Settings(types.Section):
+class Settings(types.Confidential, frozen=True, kw_only=True):
     """The settings that a reload cannot change."""
 
     issuer: types.WebUrl
@@ -128,8 +125,8 @@ class Settings(types.Section):
     signing: Signing = Signing()
     session: Session = Session()
     limits: Limits = Limits()
-    pairwise_salt: Annotated[str, types.Field(min_length=16)] | None = field(
-        default=None, repr=False
+    pairwise_salt: Annotated[Annotated[str, msgspec.Meta(min_length=16)] | None, types.SECRET] = (
+        None
     )
     """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
     pushed_authorization_requests: bool = True
@@ -157,51 +154,50 @@ class Settings(types.Section):
         return self.mtls.client_ca or (self.server.tls.client_ca if self.server.tls else None)
 
 
-@types.section
-class ConfigurationFile(Settings):
+class ConfigurationFile(Settings, frozen=True, kw_only=True):
     """The service's one configuration file."""
 
-    include: types.Many[Annotated[str, types.Field(min_length=1, max_length=1000)]] = ()
+    include: tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=1000)], ...] = ()
     """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
     (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
-    api_resources: types.Many[registry.ApiResourceEntry] = ()
+    api_resources: tuple[registry.ApiResourceEntry, ...] = ()
     """The APIs that accept access tokens of this service."""
-    api_scopes: types.Many[registry.ApiScope] = ()
+    api_scopes: tuple[registry.ApiScope, ...] = ()
     """Scope values of APIs, if there is more to say of them than their name."""
-    identity_resources: types.Many[
-        Annotated[registry.IdentityResource, types.BeforeValidator(_with_builtin_claims)]
+    identity_resources: tuple[
+        Annotated[registry.IdentityResource, types.Before(_with_builtin_claims)], ...
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
-    clients: types.Many[Annotated[ClientEntry, types.BeforeValidator(with_profile_defaults)]] = ()
+    clients: tuple[Annotated[ClientEntry, types.Before(with_profile_defaults)], ...] = ()
     """The applications that may get tokens."""
-    extension_grants: types.Many[ExtensionGrantRegistration] = ()
+    extension_grants: tuple[ExtensionGrantRegistration, ...] = ()
     """Handlers of further grant types; `delegation` is built in."""
-    token_exchange: types.Many[ExchangeRuleEntry] = ()
+    token_exchange: tuple[ExchangeRuleEntry, ...] = ()
     """The rules by which clients exchange tokens for others (RFC 8693). Nothing is allowed that no rule allows; the first rule
     that fits by client, types of tokens, issuer and actor decides, and it alone checks scope and audience."""
-    trust_domains: types.Many[TrustDomain] = ()
+    trust_domains: tuple[TrustDomain, ...] = ()
     """The trust domains whose workloads get transaction tokens by token exchange (draft-ietf-oauth-transaction-tokens-10). They
     need no rule of token_exchange."""
-    identity_providers: types.Many[IdentityProvider] = ()
+    identity_providers: tuple[IdentityProvider, ...] = ()
     """OpenID providers at which users may sign in."""
-    trusted_issuers: types.Many[TrustedIssuer] = ()
+    trusted_issuers: tuple[TrustedIssuer, ...] = ()
     """The issuers whose JWTs are accepted as statements about users: as assertions of the JWT bearer grant (RFC 7523 §2.1), and
     as subject tokens of token exchange where a rule names the issuer."""
-    workload_issuers: types.Many[WorkloadIssuer] = ()
+    workload_issuers: tuple[WorkloadIssuer, ...] = ()
     """The platforms whose workloads authenticate as clients or APIs with a token of their own, so that none has a secret: Kubernetes
     clusters, SPIFFE trust domains, CI systems."""
-    tenants: types.Many[Tenant] = ()
+    tenants: tuple[Tenant, ...] = ()
     """The organisations that share this service. acr_values=tenant:<name> chooses one of them for a request. Empty: any name of 1
     to 100 letters, digits, ".", "_", "-" reaches the pages, and means nothing more."""
     tenants_required: bool = False
     """true: authorization requests have to name a tenant, unless their client has only one; false: users of all tenants may
     answer a request without one."""
-    authentication_contexts: types.Many[AuthenticationContext] = (
+    authentication_contexts: tuple[AuthenticationContext, ...] = (
         AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
-    authorization_details_types: types.Many[AuthorizationDetailsTypeEntry] = ()
+    authorization_details_types: tuple[AuthorizationDetailsTypeEntry, ...] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     mfa: Mfa = Mfa()
     """Second factors: who needs one, and when it is enrolled."""

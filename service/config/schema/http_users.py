@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from typing import Annotated
 
 from service.model import types
 
 
-@types.section
-class HttpUsers(types.Section):
+class HttpUsers(types.Confidential, frozen=True, kw_only=True):
     """A service of yours that knows the users, and verifies their passwords; docs/users.md describes its two requests."""
 
     find_url: types.WebUrl
     """The URL that finds a user by user name, subject or e-mail address."""
     verify_url: types.WebUrl
     """The URL that verifies a password."""
-    bearer_token: str = field(default="", repr=False)
+    bearer_token: Annotated[str, types.SECRET] = ""
     """A secret that is sent with each request as `Authorization: Bearer`, such as ${file:/run/secrets/users}. Give this, a
     certificate, or both."""
     certificate: types.FilePath | None = None

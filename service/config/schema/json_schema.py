@@ -6,44 +6,140 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, cast
+from types import NoneType
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
-from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+import msgspec
+from msgspec.structs import FieldInfo
 
+from service.config.convert import members_of
 from service.config.reading.values import ANCHORS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
-from service.model.value_types import adapter_of
+from service.model.types import WrittenAs
+
+Schema = dict[str, Any]
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
 _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
+_TYPES: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    NoneType: {"type": "null"},
+    object: {},
+}
 
 
-class _WithDocstrings(GenerateJsonSchema):
-    """Describes each key by its docstring; pydantic would read them all at each start of the service."""
+class _Definitions:
+    """Makes the schema of each struct once, by its name."""
 
-    def function_plain_schema(
-        self, schema: core_schema.PlainValidatorFunctionSchema
-    ) -> JsonSchemaValue:
-        """Describe a section, whose own schema is built only now."""
-        section = schema.get("metadata", {}).get("section")
-        if section is None:
-            return super().function_plain_schema(schema)
-        return self.generate_inner(adapter_of(section).core_schema)
+    def __init__(self) -> None:
+        self.made: dict[str, Schema] = {}
 
-    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        made = super().dataclass_schema(schema)
-        for section in [each for each in schema["cls"].__mro__ if is_dataclass(each)]:
-            for name, text in _docstrings_of_attributes(section):
-                made["properties"][name].setdefault("description", text)
-        return made
+    def schema_of(self, annotation: Any) -> Schema:
+        """Return the schema of a type and its marks."""
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            return self._marked(annotation)
+        if origin is Literal:
+            words = [*arguments]
+            return {"type": "string", **({"const": words[0]} if not words[1:] else {"enum": words})}
+        if origin in (tuple, frozenset):
+            unique = {"uniqueItems": True} if origin is frozenset else {}
+            return {"type": "array", "items": self.schema_of(arguments[0]), **unique}
+        if origin is dict:
+            return {"type": "object", **self._entries(*arguments)}
+        if members_of(annotation) != (annotation,):
+            return _any_of(*map(self.schema_of, arguments))
+        return {**_TYPES[annotation]} if annotation in _TYPES else self._reference(annotation)
+
+    def _marked(self, annotation: Any) -> Schema:
+        marks = annotation.__metadata__
+        written = [mark for mark in marks if isinstance(mark, WrittenAs)]
+        if written:
+            return _any_of(*(dict(form) for form in written[0].forms))
+        schema = self.schema_of(annotation.__origin__)
+        for mark in marks:
+            if isinstance(mark, msgspec.Meta):
+                schema |= _constraints(mark, str(schema.get("type")))
+        return schema
+
+    def _entries(self, key: Any, value: Any) -> Schema:
+        """Return the schema of the keys and values of a mapping."""
+        keys, values = self.schema_of(key), self.schema_of(value)
+        del keys["type"]
+        if "pattern" in keys:
+            return {"patternProperties": {keys["pattern"]: values}}
+        names = {"propertyNames": keys} if keys else {}
+        return {"additionalProperties": values, **names}
+
+    def _reference(self, struct: type[msgspec.Struct]) -> Schema:
+        if struct.__name__ not in self.made:
+            self.made[struct.__name__] = {}  # its place
+            self.made[struct.__name__] = self.of_struct(struct)
+        return {"$ref": f"#/$defs/{struct.__name__}"}
+
+    def of_struct(self, struct: type[msgspec.Struct]) -> Schema:
+        """Return the schema of a mapping with these keys."""
+        texts = dict(_docstrings(struct))
+        fields = msgspec.structs.fields(struct)
+        required = [field.name for field in fields if field.required]
+        return {
+            "type": "object",
+            "description": inspect.cleandoc(struct.__doc__ or ""),
+            "properties": {
+                field.name: {
+                    **self.schema_of(field.type),
+                    **_default(field),
+                    **({"description": texts[field.name]} if field.name in texts else {}),
+                }
+                for field in fields
+            },
+            **({"required": required} if required else {}),
+            "additionalProperties": False,
+        }
+
+
+def _any_of(*schemas: Schema) -> Schema:
+    """Return the schema of any of these, without one anyOf within another."""
+    if len(schemas) == 1:
+        return schemas[0]
+    flat = [form for schema in schemas for form in schema.get("anyOf", [schema])]
+    return {"anyOf": flat}
+
+
+def _constraints(meta: msgspec.Meta, kind: str) -> Schema:
+    unit = {"array": "Items", "object": "Properties"}.get(kind, "Length")
+    found = {
+        "minimum": meta.ge,
+        "maximum": meta.le,
+        f"min{unit}": meta.min_length,
+        f"max{unit}": meta.max_length,
+        "pattern": meta.pattern,
+    }
+    return {name: limit for name, limit in found.items() if limit is not None}
+
+
+def _default(field: FieldInfo) -> Schema:
+    """Return the default as a file would have it; that of a mapping says nothing."""
+    if field.default is msgspec.NODEFAULT:
+        return {}
+    return {
+        "default": msgspec.json.decode(msgspec.json.encode(field.default, order="deterministic"))
+    }
+
+
+def _docstrings(struct: type) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a struct, and of those that it inherits from, with their docstrings."""
+    for each in reversed(struct.__mro__):
+        if issubclass(each, msgspec.Struct) and each.__module__ != "msgspec":
+            yield from _docstrings_of_attributes(each)
 
 
 @cache
@@ -71,16 +167,17 @@ def json_schema(catalogue: Catalogue) -> dict[str, object]:
     }
 
 
-def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
+def plain_json_schema(catalogue: Catalogue) -> Schema:
     """Return the schema of values in which `${NAME}` and the like have been replaced."""
-    schema = TypeAdapter(ConfigurationFile).json_schema(schema_generator=_WithDocstrings)
-    client = schema["$defs"][ClientEntry.__name__]["properties"]
+    definitions = _Definitions()
+    schema = definitions.of_struct(ConfigurationFile)
+    client = definitions.made[ClientEntry.__name__]["properties"]
     for name, known in (
         ("token_endpoint_auth_method", [*catalogue.client_auth_methods]),
         ("default_response_mode", [*catalogue.response_modes]),
     ):
         client[name]["anyOf"][0] = {"enum": known, "type": "string"}
-    return schema
+    return {"$defs": dict(sorted(definitions.made.items())), **schema}
 
 
 def _open_to_references(node: object) -> object:
@@ -91,9 +188,7 @@ def _open_to_references(node: object) -> object:
         return node
     schema = cast("dict[str, object]", node)
     opened = {
-        key: value if key in _NOTES else _open_to_references(value)
-        for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str))
+        key: value if key in _NOTES else _open_to_references(value) for key, value in schema.items()
     }
     kind = opened.get("type")
     is_free_text = kind == "string" and not any(key in opened for key in _CONSTRAINTS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated
 from urllib.parse import urlsplit
+
+import msgspec
 
 from service.model import types
 
@@ -53,8 +54,7 @@ def _filter(value: str) -> str:
     return value
 
 
-@types.section
-class LdapGroups(types.Section):
+class LdapGroups(msgspec.Struct, frozen=True, kw_only=True):
     """The groups of a user as a claim."""
 
     claim: types.Text = "groups"
@@ -64,7 +64,7 @@ class LdapGroups(types.Section):
     question to the directory each time."""
     base: types.Text | None = None
     """The DN below which groups count; those elsewhere are left out. null: all count."""
-    filter: Annotated[types.Text, types.AfterValidator(_filter)] = (
+    filter: Annotated[types.Text, types.After(_filter)] = (
         "(|(member={dn})(uniqueMember={dn})(memberUid={username}))"
     )
     """The filter that finds the groups of a user, where `attribute` is null; `{dn}` and `{username}` are the user's. It finds
@@ -74,14 +74,13 @@ class LdapGroups(types.Section):
     so set `base` to a place where only administrators make groups."""
 
 
-@types.section
-class Ldap(types.Section):
+class Ldap(types.Confidential, frozen=True, kw_only=True):
     """The directory that users come from; a password is verified by a bind there (RFC 4513 §5.1.3)."""
 
     urls: Annotated[
-        types.Many[Annotated[str, types.AfterValidator(_ldap_url)]],
-        types.Field(min_length=1),
-        types.AfterValidator(_of_one_kind),
+        tuple[Annotated[str, types.After(_ldap_url)], ...],
+        msgspec.Meta(min_length=1),
+        types.After(_of_one_kind),
     ]
     """The servers, such as ldaps://ldap.example.com; the next one is asked where one cannot be reached."""
     starttls: bool = True
@@ -92,14 +91,14 @@ class Ldap(types.Section):
     fits no authority or another host name is refused."""
     bind_dn: types.Text | None = None
     """The DN of the account that looks users up; it needs to read them and nothing else. null: look-ups are anonymous."""
-    bind_password: str = field(default="", repr=False)
+    bind_password: Annotated[str, types.SECRET] = ""
     """The password of that account, such as ${file:/run/secrets/ldap}."""
     base: types.Text
     """The DN below which users are, such as ou=people,dc=example,dc=com."""
-    filter: Annotated[types.Text, types.AfterValidator(_filter)] = "(objectClass=person)"
+    filter: Annotated[types.Text, types.After(_filter)] = "(objectClass=person)"
     """The filter that every user meets. Others are unknown, and their tokens inactive, so that it can also restrict the service
     to some users: (memberOf=cn=staff,ou=groups,dc=example,dc=com)."""
-    username: Annotated[types.Many[types.AttributeName], types.Field(min_length=1)] = ("uid",)
+    username: Annotated[tuple[types.AttributeName, ...], msgspec.Meta(min_length=1)] = ("uid",)
     """The attributes that the name to sign in with may stand in, such as [uid, mail]; sAMAccountName in Active Directory."""
     user_dn: types.Text | None = None
     """The DN of a user by the name to sign in with, such as uid={username},ou=people,dc=example,dc=com. null: the user is searched
@@ -107,11 +106,13 @@ class Ldap(types.Section):
     sub: types.AttributeName = "entryUUID"
     """The attribute whose value never changes and becomes the subject identifier: entryUUID, in Active Directory objectGUID, in
     389 Directory Server nsUniqueId. Never the DN or a name, which are given to others one day."""
-    claims: dict[types.Text, types.AttributeName] = field(default_factory=lambda: dict(CLAIMS))
+    claims: dict[types.Text, types.AttributeName] = msgspec.field(
+        default_factory=lambda: dict(CLAIMS)
+    )
     """Claims, and the attributes whose first value they have."""
-    list_claims: dict[types.Text, types.AttributeName] = field(default_factory=dict)
+    list_claims: dict[types.Text, types.AttributeName] = msgspec.field(default_factory=dict)
     """Claims, and the attributes of which they list all values."""
-    fixed_claims: dict[types.Text, types.JsonValue] = field(default_factory=dict)
+    fixed_claims: dict[types.Text, object] = msgspec.field(default_factory=dict)
     """Claims that are the same for all users, such as email_verified: true where the directory's addresses are verified."""
     groups: LdapGroups | None = None
     """How the groups of a user become a claim. null: users have no such claim."""

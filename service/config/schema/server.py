@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
 from typing import Annotated, Literal
+
+import msgspec
 
 from service.model import types
 
@@ -29,8 +30,7 @@ def _hosts(value: object) -> object:
 _HOST: dict[str, object] = {"type": "string", "minLength": 1}
 
 
-@types.section
-class Tls(types.Section):
+class Tls(msgspec.Struct, frozen=True, kw_only=True):
     """TLS of this service itself, if no proxy in front of it does that."""
 
     certificate: types.FilePath
@@ -44,14 +44,13 @@ class Tls(types.Section):
     it would ask its user for a certificate."""
 
 
-@types.section
-class Server(types.Section):
+class Server(msgspec.Struct, frozen=True, kw_only=True):
     """The address, the processes and the limits of the server."""
 
     host: Annotated[
-        types.Many[types.Text],
-        types.BeforeValidator(_hosts),
-        types.Field(min_length=1),
+        tuple[types.Text, ...],
+        types.Before(_hosts),
+        msgspec.Meta(min_length=1),
         types.written_as(_HOST, {"type": "array", "items": _HOST, "minItems": 1}),
     ] = ("127.0.0.1",)
     """The addresses to listen on, one or a list: `::` for all of the machine, of IPv6 and IPv4 (of IPv4 alone where there is no
@@ -60,13 +59,13 @@ class Server(types.Section):
     """The port to listen on."""
     workers: Annotated[
         int,
-        types.BeforeValidator(_workers),
+        types.ReadBy(_workers),
         types.written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
     ] = 1
     """The number of processes; `auto` is one per core."""
-    trusted_proxies: types.Many[types.NetworkRange] = ()
+    trusted_proxies: tuple[types.NetworkRange, ...] = ()
     """The networks (CIDR) of your proxies. X-Forwarded-*, Forwarded and Client-Cert headers are accepted only from them."""
-    gateways: types.Many[types.NetworkRange] | None = None
+    gateways: tuple[types.NetworkRange, ...] | None = None
     """The networks (CIDR) of the trusted proxies that may ask /connect/check about a request without the credentials of its API. null:
     all trusted proxies. Leave out one that the public reaches this service through: with it, the public could ask."""
     forwarded_header: ForwardedHeader = "auto"
@@ -89,7 +88,7 @@ class Server(types.Section):
     longer than your load balancer takes to notice. null: a quarter of the grace, at most 5 s."""
     clock_skew: types.Duration = 30
     """How far the clocks of others, whose tokens are verified, may differ from this one's."""
-    max_body_bytes: Annotated[int, types.Field(ge=1024)] = 65536
+    max_body_bytes: Annotated[int, msgspec.Meta(ge=1024)] = 65536
     """The largest request body."""
 
     @property
@@ -103,8 +102,7 @@ class Server(types.Section):
         return self.client_certificate_header is not None or self.mtls_port is not None
 
 
-@types.section
-class SigningKey(types.Section):
+class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
     """One of your own keys."""
 
     path: types.FilePath
@@ -119,24 +117,23 @@ class SigningKey(types.Section):
     """The time at which it stops signing; it is still published then."""
 
 
-@types.section
-class Signing(types.Section):
+class Signing(types.Confidential, frozen=True, kw_only=True):
     """The keys that sign tokens, and their rotation."""
 
-    algorithms: Annotated[types.Many[types.SigningAlgorithm], types.Field(min_length=1)] = (
+    algorithms: Annotated[tuple[types.SigningAlgorithm, ...], msgspec.Meta(min_length=1)] = (
         "RS256",
     )
     """The signature algorithms that clients may choose: RS, PS and ES with 256, 384 or 512, and EdDSA. The first is the
     default."""
-    encryption_algorithms: types.Many[types.PublicKeyAlgorithm] = ()
+    encryption_algorithms: tuple[types.PublicKeyAlgorithm, ...] = ()
     """Algorithms by which every client may encrypt request objects to the service, which has a key for each then. It has one for
     each that a client registers anyway."""
     source: Literal["store", "files"] = "store"
     """store: the service makes and rotates keys, and keeps them encrypted in the store for all replicas. files: you make
     keys, and list them under keys."""
-    keys: types.Many[SigningKey] = ()
+    keys: tuple[SigningKey, ...] = ()
     """Your own keys, for source: files."""
-    encryption_key: types.EncryptionKeys = field(default=(), repr=False)
+    encryption_key: Annotated[types.EncryptionKeys, types.SECRET] = ()
     """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `token-service new-key`
     makes one. To change it, write a list: the first key encrypts, all of them decrypt. Restart all replicas with [old, new], and
     then all with [new, old]. `token-service keys reencrypt` encrypts with the first one what the others did; then remove
@@ -149,8 +146,7 @@ class Signing(types.Section):
     """How long a key is published after it has stopped signing."""
 
 
-@types.section
-class Session(types.Section):
+class Session(msgspec.Struct, frozen=True, kw_only=True):
     """The lifetime of sign-ins, and their cookie."""
 
     lifetime: types.Lifetime = 10 * 3600
@@ -158,14 +154,13 @@ class Session(types.Section):
     max_lifetime: types.Lifetime = 30 * 86400
     """The session ends at this age at the latest. If the user has chosen "remember me", it does not end earlier; otherwise it
     ends with the browser, too."""
-    cookie_name: Annotated[str, types.Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
+    cookie_name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
     """The cookie's name; on https it is prefixed with __Host-, on loopback the port follows."""
     cookie_same_site: Literal["lax", "none"] = "lax"
     """none: the cookie is also sent in frames of other sites, so that they can renew tokens silently; on https only."""
 
 
-@types.section
-class Dpop(types.Section):
+class Dpop(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that are bound to a key of the client (DPoP, RFC 9449)."""
 
     proof_lifetime: types.Lifetime = 60
@@ -177,8 +172,7 @@ class Dpop(types.Section):
     """How long a nonce is given out; it is accepted for as long again."""
 
 
-@types.section
-class Mtls(types.Section):
+class Mtls(msgspec.Struct, frozen=True, kw_only=True):
     """Authentication of clients by certificates (mutual TLS, RFC 8705)."""
 
     client_ca: types.FilePath | None = None
@@ -186,8 +180,7 @@ class Mtls(types.Section):
     verifies the chain itself, also behind a proxy."""
 
 
-@types.section
-class Ciba(types.Section):
+class Ciba(msgspec.Struct, frozen=True, kw_only=True):
     """Authentication that a client begins without a browser, and that the user confirms elsewhere (CIBA Core)."""
 
     notifier: types.PluginName = "builtin"
@@ -201,12 +194,11 @@ class Ciba(types.Section):
     """The longest time that a client may ask for; a longer one is shortened to it."""
     interval: types.Lifetime = 5
     """The shortest time between two polls of a client."""
-    max_binding_message: Annotated[int, types.Field(ge=1, le=1000)] = 100
+    max_binding_message: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     """The longest binding message, in characters; the user has to read and compare it."""
 
 
-@types.section
-class Outgoing(types.Section):
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 
     timeout: types.Timeout = 5
@@ -214,45 +206,44 @@ class Outgoing(types.Section):
     ca_file: types.FilePath | None = None
     """A file with further certificate authorities to trust, PEM; a file that changes counts for the next request. Certificates
     may lack extensions that RFC 5280 demands, as those of many private authorities do."""
-    allowed_networks: types.Many[types.NetworkRange] = ()
+    allowed_networks: tuple[types.NetworkRange, ...] = ()
     """Private, loopback and link-local networks that URLs of dynamically registered clients may lead to; URLs in this file
     may lead anywhere."""
 
 
-@types.section
-class Limits(types.Section):
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits against guessing and flooding."""
 
-    login_failures: Annotated[int, types.Field(ge=1)] = 5
+    login_failures: Annotated[int, msgspec.Meta(ge=1)] = 5
     """How many logins to one account may fail from one address within the window; ten times as many per account from all
     addresses, and per address for all accounts. A success resets the count of the account and address."""
     login_window: types.Lifetime = 900
     """How long a failed login counts."""
     lockout: types.Lifetime = 900
     """How long further logins are refused after too many failures."""
-    token_requests_per_minute: Annotated[int, types.Field(ge=1)] | None = None
+    token_requests_per_minute: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Token requests per client; null is unlimited."""
-    parked_requests_per_minute: Annotated[int, types.Field(ge=1)] | None = 600
+    parked_requests_per_minute: Annotated[int, msgspec.Meta(ge=1)] | None = 600
     """How many sign-ins and logouts per network may begin and be kept while the user is asked; one of several KiB counts as
     several. What public clients and those that registered themselves have kept counts there, too, by its bytes and its time: two
     KiB for 15 minutes as one. Passkeys are asked for as often, counted apart; beyond that the login page offers none. A network
     is an IPv4 address or an IPv6 /64; a /48 has four times as much. null is unlimited."""
-    parked_bytes: Annotated[int, types.Field(ge=65536)] | None = None
+    parked_bytes: Annotated[int, msgspec.Meta(ge=65536)] | None = None
     """How many bytes of the store clients that registered themselves, or have a metadata document, may fill with requests and used
     assertions in a minute, all together; what stays longer than a minute counts as many times. null: a twentieth of
     Redis' maxmemory, or 64 MiB if it sets no limit."""
-    parked_bytes_per_client: Annotated[int, types.Field(ge=65536)] | None = None
+    parked_bytes_per_client: Annotated[int, msgspec.Meta(ge=65536)] | None = None
     """The same for one of them that has a secret or a key, and for all of them from one IPv4 address or IPv6 /48. null: a tenth of
     parked_bytes."""
-    registrations_per_day: Annotated[int, types.Field(ge=1)] | None = 1000
+    registrations_per_day: Annotated[int, msgspec.Meta(ge=1)] | None = 1000
     """How many clients may be registered from one network in a day where anyone may; one of several KiB counts as several. null is
     unlimited."""
-    registered_bytes: Annotated[int, types.Field(ge=65536)] | None = None
+    registered_bytes: Annotated[int, msgspec.Meta(ge=65536)] | None = None
     """How many bytes of the store these registrations may fill within `registration.client_lifetime`, all together; those from one
     IPv4 address or IPv6 /48 a tenth of it. null: a tenth of Redis' maxmemory, or 128 MiB if it sets no limit."""
-    device_codes_per_session: Annotated[int, types.Field(ge=1)] = 5
+    device_codes_per_session: Annotated[int, msgspec.Meta(ge=1)] = 5
     """How many wrong user codes of devices may be entered in one browser within ten minutes."""
-    device_codes_per_address: Annotated[int, types.Field(ge=1)] = 10
+    device_codes_per_address: Annotated[int, msgspec.Meta(ge=1)] = 10
     """How many wrong user codes of devices may be entered from one network within ten minutes."""
-    device_codes_per_minute: Annotated[int, types.Field(ge=1)] = 1000
+    device_codes_per_minute: Annotated[int, msgspec.Meta(ge=1)] = 1000
     """How many wrong user codes of devices may be entered by everybody."""

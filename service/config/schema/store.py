@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+import msgspec
 
 from service.model import types
 
@@ -100,21 +101,20 @@ def _duration_or_never(value: object) -> object:
     if value == "never":
         return value
     try:
-        return types.adapter_of(types.Duration).validate_python(value)
+        return types.read_duration(value)
     except ValueError:
         raise types.expected("never, whole seconds, or a duration such as 90s or 15m") from None
 
 
-@types.section
-class Store(types.Section):
+class Store(types.Confidential, frozen=True, kw_only=True):
     """The Redis that keeps sessions, tokens and keys."""
 
-    url: Annotated[str, types.BeforeValidator(_store_url), types.written_as({"type": "string"})] = (
-        field(default="memory://", repr=False)
-    )
+    url: Annotated[
+        str, types.ReadBy(_store_url), types.written_as({"type": "string"}), types.SECRET
+    ] = "memory://"
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
-    password: types.Text | None = field(default=None, repr=False)
+    password: Annotated[types.Text | None, types.SECRET] = None
     """The password, as it is, such as ${file:/run/secrets/redis}: in the URL it would have to be percent-encoded. A name, where Redis
     has users, stays in the URL: redis://name@host."""
     credential_provider: types.PluginName | None = None
@@ -128,7 +128,7 @@ class Store(types.Section):
     """The longest time for one command; all store work of one request ends within twice this."""
     unready_after: Annotated[
         int | Literal["never"],
-        types.PlainValidator(_duration_or_never),
+        types.ReadBy(_duration_or_never),
         types.written_as(
             {"type": "integer", "minimum": 0},
             {"type": "string", "pattern": "^(never|[0-9]+[smhd]?)$"},
@@ -136,13 +136,13 @@ class Store(types.Section):
     ] = "never"
     """If the store cannot be reached for this long, the service reports that it is not ready. All replicas lose the store at
     the same time, and a load balancer without a ready one answers nothing, not even the JWKS."""
-    wait_for_replicas: Annotated[int, types.Field(ge=0, le=16)] = 0
+    wait_for_replicas: Annotated[int, msgspec.Meta(ge=0, le=16)] = 0
     """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
     once; if too few have it in time, the answer is 503. 0 does not wait."""
     tracking: Literal["off", "on"] = "off"
     """on: each process keeps what introspection has read, and Redis tells it of every change, mostly within a millisecond. While
     Redis cannot tell, nothing that is kept counts for longer than two seconds."""
-    tracking_entries: Annotated[int, types.Field(ge=1000, le=10_000_000)] = 100_000
+    tracking_entries: Annotated[int, msgspec.Meta(ge=1000, le=10_000_000)] = 100_000
     """How many values are kept with tracking: on; a token has two, which take about 2 KiB together in each process."""
 
     @property

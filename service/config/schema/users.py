@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated, Literal
+
+import msgspec
 
 from service.config.schema.http_users import HttpUsers
 from service.config.schema.ldap import Ldap
@@ -32,8 +33,7 @@ def _source(value: str) -> str:
     return value
 
 
-@types.section
-class SqlColumns(types.Section):
+class SqlColumns(msgspec.Struct, frozen=True, kw_only=True):
     """The columns of users.sql.table; instead of a column's name any SQL expression may be written."""
 
     sub: types.Text = "sub"
@@ -46,8 +46,7 @@ class SqlColumns(types.Section):
     """Whether the user may sign in and use tokens, such as is_active or deleted_at IS NULL; null: everybody may."""
 
 
-@types.section
-class SqlQueries(types.Section):
+class SqlQueries(msgspec.Struct, frozen=True, kw_only=True):
     """Queries of your own, instead of those that are made from the table and its columns.
 
     Each returns the columns sub, username, password and enabled; all others are claims, and one with the name claims is a JSON
@@ -71,20 +70,19 @@ class SqlQueries(types.Section):
     """Writes :enabled, true or false, of the user :sub."""
 
 
-@types.section
-class SqlUsers(types.Section):
+class SqlUsers(types.Confidential, frozen=True, kw_only=True):
     """The users of an SQL database, for source: sql."""
 
-    url: types.Text = field(repr=False)
+    url: Annotated[types.Text, types.SECRET]
     """The database, as SQLAlchemy writes it with an asynchronous driver: postgresql+asyncpg://name:password@host/database,
     mysql+asyncmy://…, sqlite+aiosqlite:////folder/file. Options of the driver follow behind a question mark."""
-    password: types.Text | None = field(default=None, repr=False)
+    password: Annotated[types.Text | None, types.SECRET] = None
     """The password, as it is, such as ${file:/run/secrets/users}: in the URL it would have to be percent-encoded."""
     table: types.Text | None = None
     """The table or view with the users; null: the queries below find them."""
     columns: SqlColumns = SqlColumns()
     """The columns of the table."""
-    claims: dict[types.Text, types.Text] = field(default_factory=dict)
+    claims: dict[types.Text, types.Text] = msgspec.field(default_factory=dict)
     """The columns, or SQL expressions, of claims: {name: full_name, email: email, email_verified: confirmed_at IS NOT NULL}."""
     queries: SqlQueries = SqlQueries()
     """Queries instead of those that are made from the table and its columns."""
@@ -93,26 +91,25 @@ class SqlUsers(types.Section):
     writable: bool = False
     """true: the table's password column may be written, to replace a hash in an old format after a sign-in, and its enabled column,
     to disable users on the command line."""
-    pool_size: Annotated[int, types.Field(ge=1)] = 5
+    pool_size: Annotated[int, msgspec.Meta(ge=1)] = 5
     """The connections that a process keeps open."""
-    max_overflow: Annotated[int, types.Field(ge=0)] = 5
+    max_overflow: Annotated[int, msgspec.Meta(ge=0)] = 5
     """The connections that it may open beyond these while many are in use."""
     pool_recycle: types.Lifetime = 1800
     """How old a connection may become; less than the time after which the database or a firewall closes idle ones."""
 
 
-@types.section
-class Users(types.Section):
+class Users(msgspec.Struct, frozen=True, kw_only=True):
     """The users of this service itself, and how long another system that knows them may take to answer."""
 
-    source: Annotated[str, types.AfterValidator(_source)] = "file"
+    source: Annotated[str, types.After(_source)] = "file"
     """file: the list below; sql: a database; ldap: a directory; http: a service of yours; or the import path of a UserStore."""
     sql: SqlUsers | None = None
     """The database, for source: sql."""
     timeout: types.Timeout = 2
     """The longest time to wait for the system that the users come from. After that, and as long as it does not answer, a request
     that needs it gets the status 503."""
-    max_concurrent: Annotated[int, types.Field(ge=1)] = 20
+    max_concurrent: Annotated[int, msgspec.Meta(ge=1)] = 20
     """How many questions a process asks that system at once; more wait for their turn."""
     cache: types.Duration = 0
     """How long what that system said of a user counts without being asked again, when a token is used. A user that is disabled there
@@ -128,5 +125,5 @@ class Users(types.Section):
     notifier: types.PluginName | None = None
     """Who tells users that their second factors were changed: the import path of a class of your own, such as
     my_package.mail:MyNotifier. null: nobody; the audit log has every change."""
-    list: types.Many[User] = ()
+    list: tuple[User, ...] = ()
     """The users, for source: file."""

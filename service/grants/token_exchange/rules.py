@@ -6,7 +6,6 @@ draft-ietf-oauth-transaction-tokens.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
@@ -196,9 +195,7 @@ def clients_of_domains_can_ask(file: ConfigurationFile) -> Iterator[Finding]:
                 if client is None:
                     yield report_unknown(location, name, set(clients), "client")
                     continue
-                for finding in _judge_client_of_domain(
-                    dataclasses.replace(client, client_id=name), domain
-                ):
+                for finding in _judge_client_of_domain(replace(client, client_id=name), domain):
                     yield finding.below(*location)
 
 

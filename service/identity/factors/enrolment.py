@@ -7,10 +7,10 @@ To add a kind of factor: a class with the methods of `EnrolmentMethod`, an entry
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from service.events.event import Emit
 from service.events.factors import (

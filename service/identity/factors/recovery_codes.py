@@ -6,11 +6,11 @@ import hmac
 import secrets
 from base64 import b32encode
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.methods import Asked, FactorAttempt

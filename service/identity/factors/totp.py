@@ -5,10 +5,10 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 import msgspec
+from msgspec.structs import replace
 from pyotp import random_base32
 from pyotp.totp import TOTP
 
