@@ -1,23 +1,36 @@
-"""Sends pings to clients whose CIBA requests are over, and signed notes to the operator's webhook (CIBA Core §10.2)."""
+"""Tells users of CIBA requests, by a notifier or the operator's webhook, and pings clients when they are over (CIBA Core §7.3, §10.2)."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 from http import HTTPStatus
+from typing import cast
 
 import msgspec
 import orjson
+import structlog
 from msgspec.structs import replace
 
 from service.ciba.request import CibaRequest
 from service.clients.directory import Clients
 from service.clock import clock
-from service.events.ciba import CibaMessageDelivered, CibaMessageFailed, CibaMessagePostponed
+from service.config import plugins
+from service.events.ciba import (
+    CibaMessageDelivered,
+    CibaMessageFailed,
+    CibaMessagePostponed,
+    CibaNotifierFailed,
+)
 from service.events.event import Emit
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal, Unreadable
-from service.model.backchannel import BackchannelDelivery, message_id
+from service.model.backchannel import (
+    AuthenticationNotice,
+    BackchannelDelivery,
+    Notifier,
+    message_id,
+)
 from service.model.client import Client
 from service.model.client_http import ClientHttp
 from service.model.outgoing import HttpBody, Unreachable
@@ -28,14 +41,19 @@ from service.store.stores import CIBA, Stores
 from service.store.verbs import Command
 from service.tokens.polling import StartedPolling
 
+log = structlog.stdlib.get_logger(__name__)
+
 NOTE_TYPE = "ciba-request+jwt"
 
 LINGERS = 20 * 60
 """Seconds after the end of a request in which a ping may still be repeated."""
 
+BUILTIN = "builtin"
+TIMEOUT = 10
+"""Seconds that a notifier may take; the client waits as long for its auth_req_id."""
+
+_LOCATION = ("ciba", "notifier")
 _LATER = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
-
-
 """A client that answers so may take the message later."""
 
 
@@ -200,3 +218,36 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
         )
         if is_final:
             await self.queue.remove(failed.id)
+
+
+class BuiltinNotifier(msgspec.Struct, frozen=True):
+    """Queues a note to the webhook, if there is one; the page lists every request anyway."""
+
+    messages: Messages
+
+    async def notify(self, notice: AuthenticationNotice) -> None:
+        if self.messages.webhook is not None:
+            await self.messages.queue_note(notice.auth_req_ref, notice.client_id, notice.expires_at)
+
+
+def open_notifier(name: str, messages: Messages) -> Notifier:
+    """Return the built-in notifier, or the operator's own, made once without arguments; CannotServe if that fails."""
+    if name == BUILTIN:
+        return BuiltinNotifier(messages)
+    return cast("Notifier", plugins.make_plugin(name, _LOCATION, plugins.require_notifier))
+
+
+class SafeNotifier(msgspec.Struct, frozen=True):
+    notifier: Notifier
+    emit: Emit
+
+    async def notify(self, notice: AuthenticationNotice) -> None:
+        """Tell the user; a failure is an event, because the request waits at its page in any case."""
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await self.notifier.notify(notice)
+        except Exception as error:
+            log.exception("the CIBA notifier failed", client_id=notice.client_id)
+            cause = plugins.describe_exception(error)
+            ref = notice.auth_req_ref
+            self.emit(CibaNotifierFailed(client_id=notice.client_id, auth_req_ref=ref, cause=cause))

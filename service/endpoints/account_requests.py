@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from aiohttp import web
 
-from service.ciba.requests import CibaRequests, PendingRequest
+from service.ciba.pending import CibaRequests, PendingRequest
 from service.clock import clock
 from service.events.ciba import CibaApproved, CibaDenied
 from service.identity.factors.policy import find_requirement, lacks_second_factor

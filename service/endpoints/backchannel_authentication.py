@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from service.ciba.notifier import SafeNotifier
+from service.ciba.messages import SafeNotifier
+from service.ciba.pending import CibaRequests
 from service.ciba.request import CibaReader, CibaRequest
-from service.ciba.requests import CibaRequests
 from service.clock import clock
 from service.events.ciba import CibaRequested
 from service.events.event import Emit

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from service.ciba.hints import Hints, UserCodes
-from service.ciba.messages import Messages
-from service.ciba.notifier import SafeNotifier, open_notifier
-from service.ciba.request import CibaReader
-from service.ciba.requests import PER_MINUTE, CibaRequests
+from service.ciba.messages import Messages, SafeNotifier, open_notifier
+from service.ciba.pending import PER_MINUTE, CibaRequests
+from service.ciba.request import CibaReader, Hints, UserCodes
 from service.model.backchannel import BackchannelDelivery
 from service.outbox.delivering import Deliveries
 from service.parts.outbox import build_outbox

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from aiohttp import ClientError
 
-from service.ciba.requests import PER_MINUTE
+from service.ciba.pending import PER_MINUTE
 from tests.chaos.ledger import AUTH_REQ_ID, DEVICE_CODE, OneTime, Token
 from tests.chaos.machines import revoke
 from tests.chaos.site import PAUSE, Site

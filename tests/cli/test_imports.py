@@ -47,7 +47,7 @@ RARE = {"asyncio", "cryptography.x509", "ssl", "structlog"}
 """What only some files need, or commands that open the store."""
 OF_SIGN_IN = {
     "pyotp",
-    "service.ciba.requests",
+    "service.ciba.pending",
     "service.clients.authentication.authentication",
     "service.identity.passkeys",
     "service.identity.providers.sign_in",

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from service.authorize.acr import AskedAcr, find_required_acr
-from service.ciba.hints import Hints
 from service.ciba.messages import Messages
-from service.ciba.request import CibaRequest
+from service.ciba.request import CibaRequest, Hints
 from service.clock import clock
 from service.identity.sessions import new_authorization
 from service.model.backchannel import BackchannelRequest
