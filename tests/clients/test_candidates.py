@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from multidict import CIMultiDict
 
@@ -28,7 +29,7 @@ FORM = {"grant_type": "client_credentials", "scope": "api1"}
 METHOD = "self_signed_tls_client_auth"
 
 
-class ByCertificate:
+class ByCertificate(msgspec.Struct, frozen=True):
     """A method of mutual TLS as one class: it knows no other method."""
 
     algorithms: ClassVar[tuple[str, ...]] = ()
@@ -60,7 +61,7 @@ def config(
     request: pytest.FixtureRequest,
 ) -> dict[str, Any]:
     monkeypatch.setitem(
-        CLIENT_AUTH_METHODS, METHOD, Method(lambda _: ByCertificate(), Credential.CERTIFICATE)
+        CLIENT_AUTH_METHODS, METHOD, Method(f"{__name__}:ByCertificate", Credential.CERTIFICATE)
     )
     client = client_in(config, "machine")
     certificates = {

@@ -94,10 +94,10 @@ class WorkloadMethod(msgspec.Struct, frozen=True):
 
     algorithms: ClassVar[tuple[str, ...]] = SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = frozenset({"client_assertion", "client_assertion_type"})
-    assertions: WorkloadAssertions
+    workloads: WorkloadAssertions
 
     def read_evidence(self, request: RequestCredentials) -> Evidence | None:
-        presented = self.assertions.find(request)
+        presented = self.workloads.find(request)
         if presented is None:
             return None
         name = presented.workload.name if presented.workload else ""
@@ -108,7 +108,7 @@ class WorkloadMethod(msgspec.Struct, frozen=True):
         if found is None or client is None or found.rule.client_id is None:
             return False
         # A rule that makes clients makes none of the registry, even if `check` has overlooked one.
-        registered = self.assertions.registry.current.clients
+        registered = self.workloads.registry.current.clients
         return found.rule.template is None or client.client_id not in registered
 
     async def find_api(self, evidence: Evidence) -> ApiResource | None:
@@ -116,11 +116,11 @@ class WorkloadMethod(msgspec.Struct, frozen=True):
         found = await self._verify(evidence)
         if found is None or found.rule.api_resource is None:
             return None
-        return self.assertions.registry.current.api_resources.get(found.rule.api_resource)
+        return self.workloads.registry.current.api_resources.get(found.rule.api_resource)
 
     def describe(self, evidence: Evidence) -> dict[str, str]:
         """Return what the audit log has of a token that was accepted: its issuer, subject, pod and node."""
-        presented = self.assertions.find(evidence.request)
+        presented = self.workloads.find(evidence.request)
         if presented is None:
             return {}
         facts = {"issuer": presented.issuer.name, "sub": presented.unverified_claims.get("sub")}
@@ -131,11 +131,11 @@ class WorkloadMethod(msgspec.Struct, frozen=True):
 
     async def _verify(self, evidence: Evidence) -> Workload | None:
         """Return what the token makes the workload; None, after as much work, if it is refused or no rule fits."""
-        presented = self.assertions.find(evidence.request)
+        presented = self.workloads.find(evidence.request)
         if presented is None:
             return None
         try:
-            await self.assertions.verify(presented, evidence.request.now)
+            await self.workloads.verify(presented, evidence.request.now)
         except jose.JwtRefused as refused:
             name, reason = presented.issuer.name, str(refused)
             log.info("workload token refused", issuer=name, reason=reason)
