@@ -21,12 +21,11 @@ from service.protocol.authorization_request import (
     parse_response_type,
     session_state,
 )
-from service.protocol.client_id_url import parse_client_id_url
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import Delivery, origin_of, private_use_scheme
 from service.protocol.scope import OPENID
-from service.protocol.uris import is_loopback, is_on_loopback
+from service.protocol.uris import is_loopback, is_on_loopback, parse_client_id_url
 
 _FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
 """The mode by which an error is sent where the one that was asked for cannot carry tokens."""

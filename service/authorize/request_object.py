@@ -20,9 +20,9 @@ from service.authorize.parameters import (
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
-from service.keys import jose, times
+from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED
+from service.keys.foreign_keys import UNNAMED, check_times, time_in
 from service.keys.jose import JwtRefused
 from service.keys.jwe import looks_encrypted
 from service.model.client import Client
@@ -204,8 +204,8 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
         now = clock()
         if is_ciba:
             _require_claims(claims)
-        times.check_times(claims, now=now, clock_skew=self.clock_skew)
-        if is_ciba and (times.time_in(claims, "exp") or 0) > now + MAX_AGE + self.clock_skew:
+        check_times(claims, now=now, clock_skew=self.clock_skew)
+        if is_ciba and (time_in(claims, "exp") or 0) > now + MAX_AGE + self.clock_skew:
             raise JwtRefused("exp is more than an hour away")
         if client.signs_messages or (is_ciba and client.follows_fapi):
             _require_fresh_signature(claims, now=now, clock_skew=self.clock_skew)
@@ -228,7 +228,7 @@ def _refuse_others(sent: Params) -> None:
 def _use_of(claims: Claims, arrival: Arrival) -> UsedOnce:
     """Return what is remembered of a CIBA request, whose `jti` and `exp` are required."""
     key = digest(f"ciba_request\n{arrival.client.client_id}\n{claims['jti']}")
-    return UsedOnce(key=key, expires_at=int(times.time_in(claims, "exp") or 0))
+    return UsedOnce(key=key, expires_at=int(time_in(claims, "exp") or 0))
 
 
 def _require_claims(claims: Claims) -> None:
@@ -242,7 +242,7 @@ def _require_claims(claims: Claims) -> None:
 
 def _require_fresh_signature(claims: Claims, *, now: int, clock_skew: int) -> None:
     """Raise JwtRefused unless the object is for this service and of this hour (FAPI 2.0 Message Signing §5.3.1, FAPI-CIBA §5.2.2)."""
-    begins, expires = times.time_in(claims, "nbf"), times.time_in(claims, "exp")
+    begins, expires = time_in(claims, "nbf"), time_in(claims, "exp")
     if claims.get("aud") is None:
         raise JwtRefused("aud is missing")
     if begins is None or expires is None:

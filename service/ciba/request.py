@@ -20,9 +20,9 @@ from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_pl
 from service.identity.sessions import Sessions
 from service.identity.sign_in import Throttle
 from service.identity.users import Directory
-from service.keys import jose, times
+from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED
+from service.keys.foreign_keys import UNNAMED, check_times, time_in
 from service.keys.jose import JwtRefused
 from service.model.client import Client
 from service.model.handle import digest
@@ -39,8 +39,8 @@ from service.protocol.errors import (
     UnauthorizedClient,
     UnknownUserId,
 )
-from service.protocol.invisible import INVISIBLE
 from service.protocol.params import Params
+from service.protocol.typed_text import INVISIBLE
 from service.tokens.id_token import IdTokens
 from service.tokens.permitted import may_use
 
@@ -216,8 +216,8 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
             algorithms = client.accepted_algorithms(SIGNING_ALGORITHMS)
             claims = await self.keys.verify(hint, client, algorithms=algorithms, typ=_TYP)
             jose.require_claims(claims, _CLAIM_TYPES)
-            expires_at = int(times.time_in(claims, "exp") or 0)
-            times.check_times({**claims, "exp": None}, now=clock(), clock_skew=self.clock_skew)
+            expires_at = int(time_in(claims, "exp") or 0)
+            check_times({**claims, "exp": None}, now=clock(), clock_skew=self.clock_skew)
             self._check_parties(claims, client)
         except JwtRefused as refused:
             log.info("login_hint_token refused", client_id=client.client_id, reason=str(refused))

@@ -8,7 +8,7 @@ from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.credentials import RequestCredentials
 from service.parts.whole import Parts
-from service.protocol.id_jag import TYP
+from service.protocol.token_types import ID_JAG_TYP
 
 
 async def explain_foreign(parts: Parts, token: str) -> dict[str, str] | None:
@@ -28,7 +28,7 @@ async def _explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
         return None
     facts = {"kind": "assertion (JWT) of a trusted issuer", "issuer": " or ".join(names)}
     try:
-        found = await parts.sign_in.assertions.check(token, typ=ASSERTION_TYPES | {TYP})
+        found = await parts.sign_in.assertions.check(token, typ=ASSERTION_TYPES | {ID_JAG_TYP})
         first = await parts.sign_in.assertions.is_unused(found)
     except JwtRefused as refused:
         return facts | {"state": f"refused: {refused}"}

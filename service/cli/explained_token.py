@@ -12,10 +12,9 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.parts.whole import Parts
-from service.protocol import id_jag
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
-from service.protocol.token_types import TRANSACTION_TOKEN_TYP
+from service.protocol.token_types import ID_JAG_TYP, TRANSACTION_TOKEN_TYP
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
 from service.tokens.permitted import find_actors
@@ -43,7 +42,7 @@ async def explain_token(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
-    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE.lower(), id_jag.TYP, TRANSACTION_TOKEN_TYP}
+    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE.lower(), ID_JAG_TYP, TRANSACTION_TOKEN_TYP}
     try:
         claims = jose.verify(token, parts.keys.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
@@ -54,7 +53,7 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         foreign = await explain_foreign(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.type_of(jose.unverified_header(token))
-    if typ == id_jag.TYP:
+    if typ == ID_JAG_TYP:
         return _explain_issued_id_jag(claims)
     if typ == TRANSACTION_TOKEN_TYP:
         is_over = cast("int", claims["exp"]) <= clock()

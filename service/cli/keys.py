@@ -13,8 +13,7 @@ from service.cli.table import format_option, print_json, print_rows, print_table
 from service.clock import clock
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.record import read_record
-from service.keys.schedule import Keys, SigningKey, find_signing_key
+from service.keys.schedule import Keys, SigningKey, find_signing_key, read_record
 from service.parts.shared import Shared
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from service.cli.settings import Refused, name_flags
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
-from service.keys.problems import KeyFileError
+from service.keys.schedule import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.server.accepting import ServerTls
 from service.server.connections import allow_many_files

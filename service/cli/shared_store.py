@@ -11,7 +11,7 @@ import click
 from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe
-from service.keys.problems import CannotChangeKeys, KeyFileError, KeysUnreadable
+from service.keys.schedule import CannotChangeKeys, KeyFileError, KeysUnreadable
 from service.model.user import UsersUnavailable
 from service.observe.logs import configure_logs
 from service.parts.shared import Shared

@@ -21,13 +21,13 @@ from service.clients.registration.metadata import RegistrationPolicy, present_me
 from service.clock import clock
 from service.events.clients import ClientDocumentFetched, ClientDocumentRefused
 from service.events.event import Emit
+from service.keys.algorithms import PRIVATE_MEMBERS
 from service.model.catalogue import Registrable
 from service.model.client import Client, Permissions
 from service.model.client_entry import Mark
 from service.model.client_metadata import RegisteredClient, marked, registered_names
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.request_context import current_request
-from service.protocol.client_id_url import ClientIdUrl, parse_client_id_url
 from service.protocol.errors import (
     InvalidClient,
     InvalidClientMetadata,
@@ -36,9 +36,8 @@ from service.protocol.errors import (
     TemporarilyUnavailable,
 )
 from service.protocol.json_input import parse_unambiguous_json, require_object
-from service.protocol.jwk import PRIVATE_MEMBERS
 from service.protocol.redirect_uri import origin_of
-from service.protocol.uris import is_on_loopback, split_uri
+from service.protocol.uris import ClientIdUrl, is_on_loopback, parse_client_id_url, split_uri
 from service.store.rate_limit import RateLimit
 
 MAX_BYTES = 5 * 1024

@@ -12,18 +12,16 @@ from typing import cast
 import msgspec
 
 from service.clock import clock
-from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import ForeignKeys, accepted_header
+from service.keys.algorithms import PRIVATE_MEMBERS, SIGNING_ALGORITHMS
+from service.keys.foreign_keys import ForeignKeys, accepted_header, check_times, time_in
 from service.keys.jose import JwtRefused, Key, claims_signed_by
 from service.keys.keyring import KeyRing
-from service.keys.times import check_times, time_in
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.handle import digest
-from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidDpopProof, UseDpopNonce
-from service.protocol.jwk import PRIVATE_MEMBERS
-from service.protocol.normal_url import normalize_url
+from service.protocol.octets import base64url
+from service.protocol.uris import normalize_url
 from service.store.stores import Stores
 
 MAX_PROOF_LENGTH = 8192

@@ -20,8 +20,8 @@ from service.model.profiles import FAPI, FAPI2_ALGORITHMS
 from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
-from service.protocol.normal_url import normalize_url
 from service.protocol.redirect_uri import origin_of
+from service.protocol.uris import normalize_url
 
 Named = TypeVar("Named", IdentityProvider, Tenant)
 

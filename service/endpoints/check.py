@@ -42,7 +42,7 @@ from service.protocol.errors import (
     TemporarilyUnavailable,
 )
 from service.protocol.params import Params
-from service.protocol.protected_resource import metadata_url
+from service.protocol.paths import resource_metadata_url
 from service.protocol.redirect_uri import origin_of
 from service.protocol.scope import format_scope, split_scope
 from service.tokens.active import ActiveToken
@@ -158,7 +158,7 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return the parameter of challenges that leads to the metadata of an API with a URL (RFC 9728 §5.1)."""
         if api.url is None:
             return ""
-        return f', resource_metadata="{metadata_url(self.guard.active_tokens.issuer, api.name)}"'
+        return f', resource_metadata="{resource_metadata_url(self.guard.active_tokens.issuer, api.name)}"'
 
     async def _make_token(
         self, request: Message, token: ActiveToken, asked: _Asked

@@ -26,10 +26,9 @@ from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, PasswordExpired, User
 from service.pages.login_page import LoginPage, accepts_passwords
 from service.pages.visits import SECURITY, Visit, Visits, return_path
-from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
-from service.protocol.invisible import trim_name
 from service.protocol.params import Params
+from service.protocol.typed_text import find_domain, trim_name
 
 
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.local_text import LocalText
 from service.model.registry import ApiResource, LiveRegistry, Registry
 from service.protocol.errors import InvalidRequest
-from service.protocol.protected_resource import PATH
+from service.protocol.paths import PROTECTED_RESOURCE
 
 _FIELDS = document_fields(max_age=300)
 _UNKNOWN = {
@@ -40,12 +40,14 @@ class ProtectedResourceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Whether certificates of clients can reach this service."""
 
     def routes(self) -> Iterable[Route]:
-        return (Direct("GET", PATH, self.describe, scripts=ANY_ORIGIN, below=True),)
+        return (Direct("GET", PROTECTED_RESOURCE, self.describe, scripts=ANY_ORIGIN, below=True),)
 
     async def describe(self, request: Message) -> Answer:
         """Return the metadata; 404 for an API that is unknown or has no URL."""
         registry = self.registry.current
-        api = registry.api_resources.get(unquote(raw_path(request).removeprefix(PATH)))
+        api = registry.api_resources.get(
+            unquote(raw_path(request).removeprefix(PROTECTED_RESOURCE))
+        )
         if api is None or api.url is None:
             return json_answer(_UNKNOWN, status=404)
         bound = {"tls_client_certificate_bound_access_tokens": True} if self.certificates else {}

@@ -39,10 +39,10 @@ from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 from service.store.rate_limit import RateLimit
 from service.store.room import KIB, MARKER, Room
-from service.tokens import expiration
 from service.tokens.authorization_details import requested_details
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
+from service.tokens.refresh_token import EXPIRATION_METADATA
 from service.tokens.scope import requested_access
 
 
@@ -70,7 +70,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         clients = [each for each in registry.clients.values() if each.enabled]
         tells_expiration = any(each.token_expiration_members for each in clients)
         return {
-            **(expiration.METADATA if tells_expiration or self.issuer.expiration_members else {}),
+            **(EXPIRATION_METADATA if tells_expiration or self.issuer.expiration_members else {}),
             "token_endpoint": TOKEN,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
             **self.client_auth.metadata("token_endpoint"),

@@ -19,9 +19,9 @@ from service.keys.jose import MAX_JWT_LENGTH, JwtRefused
 from service.model.authorization import Authorization, Confirmation, read_confirmation
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
-from service.protocol import id_jag
 from service.protocol.errors import InvalidGrant, InvalidRequest
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.token_types import ID_JAG_TYP
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 from service.tokens.permitted import find_actors
 from service.tokens.scope import check_resources, cut_scope, require_scope
@@ -29,7 +29,7 @@ from service.tokens.scope import check_resources, cut_scope, require_scope
 MAX_ACTORS = 5
 """The longest chain of parties that act for a user."""
 
-_TYPES = ASSERTION_TYPES | {id_jag.TYP}
+_TYPES = ASSERTION_TYPES | {ID_JAG_TYP}
 
 
 class JwtBearerGrant(msgspec.Struct, frozen=True):

@@ -22,8 +22,8 @@ from service.keys.certificates import MAX_INTERMEDIATES
 from service.model.authorization import Confirmation
 from service.model.certificate import der_in_pem, parse_certificate
 from service.model.credentials import ClientCertificate, RequestCredentials, hash_header
-from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest
+from service.protocol.octets import base64url
 from service.protocol.params import Params
 
 DPOP = istr("DPoP")

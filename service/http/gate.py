@@ -31,8 +31,7 @@ from service.http.endpoint import (
     WholeRequest,
     json_answer,
 )
-from service.http.mount import OPERATIONS, Mount
-from service.http.proxy import ClientAddress
+from service.http.proxy import OPERATIONS, ClientAddress, Mount
 from service.model.request_context import CurrentRequest, current_request
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 

@@ -1,4 +1,4 @@
-"""Finds the address that a request comes from, behind proxies (RFC 7239)."""
+"""Finds the address that a request comes from behind proxies (RFC 7239), and the endpoint's own path in one that has the issuer's before it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
 
 import structlog
 
 from service.config.schema.server import ForwardedHeader
 from service.http.endpoint import Message
+
+OPERATIONS = frozenset({"/health/live", "/health/ready", "/metrics"})
+"""The paths for load balancers and Prometheus, which are not below the issuer."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -169,3 +173,24 @@ def _address(node: str) -> Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
+
+
+class Mount:
+    """The paths below which the public finds this service; none where its URLs have no path."""
+
+    def __init__(self, urls: Iterable[str], own: Iterable[str]) -> None:
+        """Take the URLs of this service, and the paths of its endpoints."""
+        self._prefixes = sorted({path for url in urls if (path := urlsplit(url).path.rstrip("/"))})
+        self._own = {_first_segment(path) for path in own if path not in OPERATIONS}
+
+    def find_own_path(self, path: str) -> str:
+        """Return the path without the issuer's, if an endpoint may have what remains."""
+        for prefix in self._prefixes:
+            rest = path.removeprefix(prefix) or "/"
+            if rest != path and rest.startswith("/") and _first_segment(rest) in self._own:
+                return rest
+        return path
+
+
+def _first_segment(path: str) -> str:
+    return path.split("/", 2)[1]

@@ -15,9 +15,8 @@ from service.model.client import Client
 from service.model.handle import digest, is_selector
 from service.model.session import Consent
 from service.protocol.authorization_details import Detail
-from service.store.steps import steps
 from service.store.stores import Stores
-from service.store.verbs import Command
+from service.store.verbs import Command, steps
 from service.tokens.liveness import end
 
 YEAR = 365 * 24 * 3600

@@ -13,17 +13,16 @@ from service.events.event import Emit
 from service.events.tokens import AssertionReplayed, AssertionUsed
 from service.identity.providers.claims import find_linked_subject
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, accepted_header
+from service.keys.foreign_keys import UNNAMED, accepted_header, check_times, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, type_of, unverified_claims
-from service.keys.times import check_times, time_in
 from service.model.client import Client
 from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import UserStore
-from service.protocol.id_jag import TYP
 from service.protocol.paths import token_endpoint_of
-from service.protocol.subject_template import LONGEST_SUBJECT, fill_template
+from service.protocol.templates import LONGEST_SUBJECT, fill_template
+from service.protocol.token_types import ID_JAG_TYP
 from service.store.stores import Stores
 from service.tokens.claims import without_protocol_claims
 from service.tokens.permitted import find_actors
@@ -86,7 +85,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     ) -> ForeignAssertion:
         """Check the assertion without regard to the client that presents it."""
         header = accepted_header(assertion, algorithms=SIGNING_ALGORITHMS, typ=typ)
-        iss, id_jag = unverified_claims(assertion).get("iss"), type_of(header) == TYP
+        iss, id_jag = unverified_claims(assertion).get("iss"), type_of(header) == ID_JAG_TYP
         issuer = self.registry.current.find_trusted_issuer(iss, id_jag=id_jag)
         if issuer is None:
             raise JwtRefused("its issuer is not a trusted one, or not for JWTs of this type")

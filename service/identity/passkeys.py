@@ -17,7 +17,7 @@ from service.clock import clock
 from service.events.factors import PasskeyRefusal
 from service.model.factors import Passkey
 from service.model.handle import digest
-from service.protocol.base64url import base64url, decode_base64url
+from service.protocol.octets import base64url, decode_base64url
 from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
 

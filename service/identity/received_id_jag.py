@@ -13,8 +13,8 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.registry import Registry
 from service.protocol.authorization_details import PARAMETER, Detail, read_details
 from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
-from service.protocol.id_jag import PROFILE
 from service.protocol.scope import OFFLINE_ACCESS, split_scope
+from service.protocol.token_types import ID_JAG_PROFILE
 from service.tokens.authorization_details import check_details, details_for
 from service.tokens.granting import TokenRequest
 from service.tokens.scope import check_resources, cut_scope
@@ -26,7 +26,7 @@ Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
 def metadata(registry: Registry) -> Mapping[str, object]:
     """Return the profile that is supported if any issuer's ID-JAGs are accepted; it does not say whose (§7, §8.4)."""
     accepted = any(issuer.id_jag for issuer in registry.trusted_issuers.values())
-    return {"authorization_grant_profiles_supported": [PROFILE]} if accepted else {}
+    return {"authorization_grant_profiles_supported": [ID_JAG_PROFILE]} if accepted else {}
 
 
 def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Registry) -> Access:

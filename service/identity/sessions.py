@@ -22,9 +22,8 @@ from service.model.session import LogoutDelivery, Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InvalidRequest
-from service.store.steps import steps
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
-from service.store.verbs import Command
+from service.store.verbs import Command, steps
 
 LONGEST_USER_AGENT = 200
 

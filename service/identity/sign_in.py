@@ -33,7 +33,7 @@ from service.model.user import (
     UsersUnavailable,
     fold_username,
 )
-from service.protocol.invisible import trim_name
+from service.protocol.typed_text import trim_name
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import networks_of, site_of

@@ -12,7 +12,7 @@ from service.model.authentication_context import TENANT
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.tenant import Tenant
-from service.protocol.email_domain import find_domain
+from service.protocol.typed_text import find_domain
 
 
 class AskedTenant(NamedTuple):

@@ -9,7 +9,7 @@ from service.config.problem import Finding, Location, nearest, warning
 from service.config.schema.file import ConfigurationFile
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL
-from service.protocol.subject_template import find_claim_names, has_fixed_text
+from service.protocol.templates import find_claim_names, has_fixed_text
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 from service.protocol.uris import is_unencrypted

@@ -1,8 +1,18 @@
-"""The algorithms of signatures and encryption, with the kind of key that each needs (RFC 7518)."""
+"""The algorithms of signatures and encryption with the kind of key that each needs, and keys as they are written (RFC 7517, RFC 7518)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+"""Those that hold a secret."""
+PUBLIC_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "RSA": ("n", "e"),
+    "EC": ("crv", "x", "y"),
+    "OKP": ("crv", "x"),
+}
+"""Those of a public key of each type (RFC 7518 §6.2.1, §6.3.1, RFC 8037 §2)."""
 
 MIN_RSA_BITS = 2048
 """RFC 7518 §3.3, §4.3."""
@@ -30,3 +40,11 @@ ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
 
 MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
 """Each with the smallest number of bytes of its key (RFC 7518 §3.2)."""
+
+
+def keys_in(jwks: Mapping[str, object] | None) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Yield each key of a set with its position; what is not a key is left out."""
+    keys = jwks.get("keys") if jwks else None
+    for at, key in enumerate(cast("list[object]", keys) if isinstance(keys, list) else []):
+        if isinstance(key, dict):
+            yield at, cast("dict[str, object]", key)

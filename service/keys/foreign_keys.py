@@ -1,10 +1,10 @@
-"""Verifies JWTs that another party signed, by the keys that it publishes (RFC 7517 §5)."""
+"""Verifies JWTs that another party signed, by the keys that it publishes (RFC 7517 §5), and judges their times (RFC 7519 §4.1.4-4.1.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import msgspec
 
@@ -12,6 +12,9 @@ from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import JwtRefused, Key, VerifiedClaims
 from service.protocol.json_input import parse_json
+
+LAST_SECOND = 253402300799
+"""The end of the year 9999: a later NumericDate is no time that anybody means, and no library of dates knows it."""
 
 MAX_BYTES = 128 * 1024
 """Of a JWK set; a longer one is refused."""
@@ -122,3 +125,22 @@ def _read_key(entry: Mapping[str, object], alg: str) -> Key | None:
     except ValueError:
         return None
     return None if entry.get("use", key.use) != key.use else key
+
+
+def time_in(claims: Mapping[str, object], name: str) -> float | None:
+    """Return a NumericDate, None if the claim is missing; JwtRefused if it is something else (RFC 7519 §2)."""
+    value = claims.get(name)
+    if value is None or (type(value) in {int, float} and 0 <= cast("float", value) <= LAST_SECOND):
+        return cast("float | None", value)
+    raise JwtRefused(f"its claim {name} is not a time")
+
+
+def check_times(claims: Mapping[str, object], *, now: int, clock_skew: int) -> None:
+    """Raise JwtRefused if exp, nbf or iat says that the JWT is not valid now (RFC 7519 §4.1.4-4.1.6)."""
+    expires, begins, issued = (time_in(claims, name) for name in ("exp", "nbf", "iat"))
+    if expires is not None and expires <= now - clock_skew:
+        raise JwtRefused("it has expired")
+    if begins is not None and begins > now + clock_skew:
+        raise JwtRefused("it is not valid yet")
+    if issued is not None and issued > now + clock_skew:
+        raise JwtRefused("it was issued in the future")

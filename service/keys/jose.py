@@ -25,7 +25,7 @@ from service.events.timings import EmitTiming, Signed, ignore_timing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS, KEYS, MAC_ALGORITHMS, MIN_RSA_BITS
 from service.protocol import json_input
 from service.protocol.authorization_details import PARAMETER
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 
 VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 """Claims whose signature was verified, or that come from the service's own store."""

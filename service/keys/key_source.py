@@ -17,8 +17,13 @@ from service.events.timings import EmitTiming, ignore_timing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
-from service.keys.problems import KeyFileError
-from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, SigningKey, find_current_keys
+from service.keys.schedule import (
+    FOLLOW_EVERY,
+    KeyFileError,
+    RotationPolicy,
+    SigningKey,
+    find_current_keys,
+)
 from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
 from service.model.client import Client

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
-from service.keys.record import name_record
-from service.keys.schedule import RECORD
+from service.keys.schedule import RECORD, name_record
 from service.keys.sealing import Seal, Unreadable
 from service.store import verbs
 from service.store.stores import Stores

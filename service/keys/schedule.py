@@ -1,4 +1,4 @@
-"""Rules for when a key is announced, in use, retired and gone; pure functions of the keys and the time.
+"""When a key is announced, in use, retired and gone; the record that the keys are kept in; and the errors about them.
 
 The names speak of signing; a key that decrypts goes the same way, its use being to be encrypted to.
 """
@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.store.keyvalue import KeyValue
 from service.store.records import Encoding
 
 FOLLOW_EVERY = 4
@@ -139,3 +140,31 @@ def _is_over(key: SigningKey, keys: Keys, policy: RotationPolicy, now: int) -> b
 
 def _by_age(key: SigningKey) -> tuple[int, str]:
     return key.sign_from, key.kid
+
+
+class KeyFileError(Exception):
+    """A key file cannot be used; the message names it and says why, and shows nothing of its content."""
+
+
+class KeysUnreadable(Exception):
+    """The store holds keys that this process cannot use, and therefore must not change."""
+
+
+class CannotChangeKeys(Exception):
+    """An operator's change to the keys is not possible; the message says why."""
+
+
+def name_record(prefix: str) -> str:
+    """Return the name of the record in the store."""
+    return f"{prefix}:keys"
+
+
+async def read_record(kv: KeyValue, prefix: str) -> tuple[bytes | None, Keys]:
+    """Return the record as it is in the store, and the keys in it; KeysUnreadable if it cannot be understood."""
+    value = await kv.get(name_record(prefix))
+    if value is None:
+        return None, ()
+    try:
+        return value, RECORD.decode(value).keys
+    except ValueError as error:
+        raise KeysUnreadable("the record in the store is of no known version") from error

@@ -16,9 +16,17 @@ from service.events.operations import KeyAnnounced, KeyRetired, KeyRotated
 from service.keys import schedule
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
-from service.keys.problems import CannotChangeKeys, KeysUnreadable
-from service.keys.record import name_record, read_record
-from service.keys.schedule import RECORD, KeyRecord, Keys, RotationPolicy, SigningKey
+from service.keys.schedule import (
+    RECORD,
+    CannotChangeKeys,
+    KeyRecord,
+    Keys,
+    KeysUnreadable,
+    RotationPolicy,
+    SigningKey,
+    name_record,
+    read_record,
+)
 from service.keys.sealing import Seal, Unreadable
 from service.store.keyvalue import KeyValue, StoreUnavailable
 

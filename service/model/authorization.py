@@ -9,8 +9,8 @@ import msgspec
 
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
+from service.protocol.octets import random_text
 from service.protocol.pkce import CodeChallenge
-from service.protocol.randomness import random_text
 from service.protocol.scope import OFFLINE_ACCESS
 
 DELEGATION = "delegation"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Literal
 from zlib import crc32
 
 import msgspec
 
-from service.protocol.base64url import base64url
-from service.protocol.randomness import random_text
-from service.protocol.sha256 import sha256
+from service.protocol.octets import base64url, random_text
 
 HandleKind = Literal[
     "authorization_code",

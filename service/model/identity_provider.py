@@ -9,7 +9,7 @@ import msgspec
 
 from service.model import types
 from service.model.conditions import is_any_met
-from service.protocol.email_domain import normalize_domain
+from service.protocol.typed_text import normalize_domain
 
 PRIVATE_KEY_JWT = "private_key_jwt"
 """Authentication by a JWT that is signed with a private key (OIDC Core §9)."""

@@ -23,7 +23,7 @@ from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 from service.model.workload import WorkloadIssuer, find_template
-from service.protocol.normal_url import normalize_url
+from service.protocol.uris import normalize_url
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "openid": ("sub",),

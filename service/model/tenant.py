@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from service.model import types
-from service.protocol.email_domain import normalize_domain
+from service.protocol.typed_text import normalize_domain
 
 CLAIM = "tenant"
 """The claim that names a user's tenant."""

@@ -11,7 +11,7 @@ import msgspec
 from service.model import types
 from service.model.tenant import CLAIM as TENANT
 from service.protocol.errors import TemporarilyUnavailable
-from service.protocol.invisible import trim_name
+from service.protocol.typed_text import trim_name
 
 LOCAL = "local"
 """The `idp` of users who sign in here and not at another provider."""

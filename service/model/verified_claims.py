@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import Registry
-from service.protocol.email_domain import find_domain
+from service.protocol.typed_text import find_domain
 
 VERIFIABLE = (("email", "email_verified"), ("phone_number", "phone_number_verified"))
 """Claims about how to reach a user, each with the one that says whether that is verified."""

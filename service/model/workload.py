@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import msgspec
 
 from service.model import types
-from service.protocol.subject_template import find_claim_names
+from service.protocol.templates import find_claim_names
 
 SPIFFE = "spiffe://"
 JWT_SPIFFE = "urn:ietf:params:oauth:client-assertion-type:jwt-spiffe"

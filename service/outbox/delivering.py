@@ -19,7 +19,7 @@ from service.clients.directory import Clients
 from service.model.client import Client
 from service.outbox.queue import D, Outbox
 from service.store.keyvalue import StoreUnavailable
-from service.store.steps import STEP
+from service.store.verbs import STEP
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -10,8 +10,7 @@ import msgspec
 
 from service.store.keyvalue import KeyValue
 from service.store.records import Queue, Records
-from service.store.steps import steps
-from service.store.verbs import Command
+from service.store.verbs import Command, steps
 
 LEASE_MARGIN = 5
 """Seconds by which a lease is longer than a request may take: for the token and the store."""

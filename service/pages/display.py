@@ -12,9 +12,9 @@ import msgspec
 from service.model.local_text import LocalText
 from service.model.registry import ApiResource, Registry, Scope
 from service.protocol.authorization_details import Detail
-from service.protocol.detail_summary import fill_placeholders, list_members
-from service.protocol.invisible import INVISIBLE
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.templates import fill_placeholders, list_members
+from service.protocol.typed_text import INVISIBLE
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from service.grants.token_exchange.subject_tokens import SubjectTokens
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.http.remembered_answers import RememberedAnswers
 from service.keys.key_source import follow_keys
-from service.keys.problems import KeyFileError
+from service.keys.schedule import KeyFileError
 from service.model.registry import Registry
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings

@@ -14,8 +14,7 @@ from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, DirectRoutes, Endpoint
 from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.key_proofs import KeyProofs, TokenGuard
-from service.http.mount import Mount
-from service.http.proxy import ClientAddress
+from service.http.proxy import ClientAddress, Mount
 from service.observe.event_log import writes_frequent
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages

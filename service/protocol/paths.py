@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
+PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource/"
+
 AUTHORIZE = "/connect/authorize"
 TOKEN = "/connect/token"
 INTROSPECTION = "/connect/introspect"
@@ -13,3 +17,8 @@ BACKCHANNEL_AUTHENTICATION = "/connect/ciba"
 def token_endpoint_of(issuer: str) -> str:
     """Return the URL of the token endpoint, to which a JWT may be addressed as to the issuer (RFC 7523 §3)."""
     return issuer.rstrip("/") + TOKEN
+
+
+def resource_metadata_url(issuer: str, name: str) -> str:
+    """Return the URL of the metadata of an API resource."""
+    return issuer.rstrip("/") + PROTECTED_RESOURCE + quote(name, safe="")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final, Literal
 
-from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest, RefusedValue
-from service.protocol.sha256 import sha256
+from service.protocol.octets import base64url
 
 PLAIN: Final = "plain"
 S256: Final = "S256"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from service.protocol.normal_url import DEFAULT_PORTS
+from service.protocol.uris import DEFAULT_PORTS
 
 _LOOPBACK = re.compile(
     r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?"

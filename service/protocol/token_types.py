@@ -1,8 +1,13 @@
-"""The token types of token exchange, as URIs and by the short names that config.yaml has for them (RFC 8693 §3)."""
+"""The token types of token exchange, as URIs and by the short names that config.yaml has for them (RFC 8693 §3), and the words of ID-JAGs (draft-ietf-oauth-identity-assertion-authz-grant-04)."""
 
 from __future__ import annotations
 
 from typing import Literal
+
+ID_JAG_TYP = "oauth-id-jag+jwt"
+"""The `typ` header (§3.1)."""
+ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag"
+"""The value in `authorization_grant_profiles_supported` (§7)."""
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:token-exchange"
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"

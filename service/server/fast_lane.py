@@ -19,7 +19,7 @@ import structlog
 from service.clock import clock
 from service.http.credentials import peer_certificates
 from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
-from service.http.mount import Mount
+from service.http.proxy import Mount
 from service.server.connections import Connections, peer_address, send_answers_in_turn
 from service.server.whole_requests import LARGEST, WholeRequestReader
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.http.endpoint import DirectRoutes, WholeRequest
-from service.http.mount import Mount
+from service.http.proxy import Mount
 
 LARGEST = 16384
 """Bytes of a request; larger ones are rare, and left to aiohttp."""

@@ -22,7 +22,7 @@ def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
     if file.signing.source != "files":
         return
     from service.keys.key_source import read_key_files  # noqa: PLC0415
-    from service.keys.problems import KeyFileError  # noqa: PLC0415
+    from service.keys.schedule import KeyFileError  # noqa: PLC0415
 
     holders: dict[str, int] = {}
     for at, key in enumerate(file.signing.keys):
@@ -47,7 +47,7 @@ def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
         if path is None or alg is None or not path.is_file():
             continue
         from service.keys.key_source import read_key_file  # noqa: PLC0415
-        from service.keys.problems import KeyFileError  # noqa: PLC0415
+        from service.keys.schedule import KeyFileError  # noqa: PLC0415
 
         try:
             read_key_file(SigningKey(path=path, algorithm=alg))

@@ -14,9 +14,9 @@ from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.registry import IDENTITY_RESOURCES, Scope, api_scope_names
 from service.model.user import fold_username
-from service.protocol.normal_url import normalize_url
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.uris import normalize_url
 
 
 def _scopes_of_apis(file: ConfigurationFile) -> Iterator[tuple[Location, str, str]]:

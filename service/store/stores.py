@@ -22,8 +22,7 @@ from service.model.session import (
 )
 from service.store.keyvalue import KeyValue
 from service.store.records import Index, Queue, Records, used_once
-from service.store.steps import STEP, steps
-from service.store.verbs import Command, Read
+from service.store.verbs import STEP, Command, Read, steps
 
 T = TypeVar("T")
 

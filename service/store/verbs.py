@@ -6,10 +6,14 @@ is complete on a connection that dies in the middle of a write, in a Cluster, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+STEP = 50
+"""Records that are read or commands that are sent at once: some milliseconds of work."""
 
 Command = tuple[str | bytes | int, ...]
 """A command of Redis with its arguments, as a value: one atomic change or look at one key."""
@@ -200,3 +204,8 @@ def key_of(command: Command) -> str | None:
     if command[0] == "PING":
         return None
     return str(command[3 if command[0] == "EVAL" else 1])
+
+
+def steps(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Return the items, so many at a time as one step has; each step must wait for the store."""
+    return (items[first : first + STEP] for first in range(0, len(items), STEP))

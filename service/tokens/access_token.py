@@ -13,7 +13,7 @@ from service.model.authorization import Authorization, token_type
 from service.model.client import Client
 from service.model.handle import new_handle
 from service.protocol.authorization_details import Detail, put_details
-from service.protocol.randomness import random_text
+from service.protocol.octets import random_text
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.claims import pick, put_authentication_claims, without_protocol_claims

@@ -10,7 +10,7 @@ from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
 from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.local_text import LocalText
-from service.protocol.detail_summary import find_placeholders
+from service.protocol.templates import find_placeholders
 
 _DECIDES_ELSEWHERE = frozenset(
     {

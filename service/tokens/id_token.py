@@ -15,7 +15,7 @@ from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.protocol.base64url import base64url, first_16_bytes
+from service.protocol.octets import base64url, first_16_bytes
 from service.tokens.claims import (
     askable,
     claims_of_scope,

@@ -18,7 +18,6 @@ from service.protocol.scope import OPENID
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.exchanged import ExchangedTokens
-from service.tokens.expiration import expiration_members
 from service.tokens.granting import (
     ContinuedGrant,
     DerivationSource,
@@ -30,7 +29,7 @@ from service.tokens.granting import (
 )
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, is_reference, make_room, prolong
-from service.tokens.refresh_token import MintedRefreshToken, begin_family
+from service.tokens.refresh_token import MintedRefreshToken, begin_family, expiration_members
 from service.tokens.scope import FoundTarget
 
 

@@ -14,9 +14,8 @@ from service.model.authorization import Authorization, Source, Spent, new_attemp
 from service.model.handle import DIGEST_LENGTH, Handle, digest
 from service.protocol.errors import InvalidGrant
 from service.store.records import was_won
-from service.store.steps import steps
 from service.store.stores import REPLAY_WINDOW, Stores
-from service.store.verbs import Command
+from service.store.verbs import Command, steps
 
 LOOKED_AT = 250
 """Authorizations at either end of a user's index among which some are chosen to end."""

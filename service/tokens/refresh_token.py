@@ -23,8 +23,7 @@ from service.events.tokens import RefreshTokenReused
 from service.model.authorization import Authorization, RefreshToken, Spent, new_attempt
 from service.model.client import Client
 from service.model.handle import Handle, handle_from_secret
-from service.protocol.base64url import decode_base64url
-from service.protocol.randomness import random_bytes, random_text
+from service.protocol.octets import decode_base64url, random_bytes, random_text
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.keyvalue import StoreUnavailable
 from service.store.stores import Stores
@@ -257,3 +256,16 @@ def _lifetime(client: Client, left: int) -> int:
 def _authorization_until(before: RefreshToken, client: Client, now: int, expires_at: int) -> int:
     """Return the end of the longest-lived token: this one, its access token, or an earlier one."""
     return max(before.authorization_until, expires_at, now + client.access_token_lifetime)
+
+
+EXPIRATION_METADATA: Mapping[str, object] = {
+    "refresh_token_expiration_types_supported": ["authorization", "token_timeout"]
+}
+
+
+def expiration_members(refresh: MintedRefreshToken) -> Mapping[str, object]:
+    """Return for how long the token may lie unused, and when no use of it helps any more."""
+    return {
+        "refresh_token_timeout": refresh.lifetime,
+        "authorization_expires_in": refresh.ends_at - clock(),
+    }

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from service.model.client import Client
-from service.protocol.base64url import base64url
 from service.protocol.errors import ServerError
+from service.protocol.octets import base64url
 from service.protocol.redirect_uri import sector_identifier
 
 

@@ -18,7 +18,7 @@ from service.model import client as client_model
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from tests.driving.certificate import certified
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService

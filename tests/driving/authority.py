@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from tests.driving.certificate import FOR_AUTHORITIES
 
 EdwardsKey = ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey

@@ -12,7 +12,7 @@ import orjson
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry
 
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from tests.driving.service import RunningService
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.events.tokens import TokenExchangeJudged
-from service.protocol.id_jag import TYP
+from service.protocol.token_types import ID_JAG_TYP
 from tests.cli.conftest import command
 from tests.cli.test_explain import explained
 from tests.conftest import Clock, Start
@@ -43,7 +43,7 @@ async def test_an_id_token_becomes_an_id_jag(service: RunningService, tokens: An
 async def test_an_id_jag_says_who_may_do_what_where(service: RunningService, tokens: Any) -> None:
     jag = (await ask(service, tokens["id_token"]))["access_token"]
     claims, signed_in = claims_in(jag), claims_in(tokens["id_token"])
-    assert header_of(jag)["typ"] == TYP
+    assert header_of(jag)["typ"] == ID_JAG_TYP
     assert claims.pop("exp") - claims.pop("iat") == 300
     assert len(claims.pop("jti")) >= 16
     assert claims == {

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.identity.assertions import MAX_DEPTH
-from service.protocol.id_jag import TYP
+from service.protocol.token_types import ID_JAG_TYP
 from tests.driving.service import RunningService
 from tests.jwt_bearer.foreign import Partner, partner_entry
 from tests.request_objects.test_any_object import JSON
@@ -36,7 +36,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("one_store")
 @settings(max_examples=120)
-@given(changes=st.dictionaries(NAMES, JSON, max_size=4), typ=st.sampled_from(["JWT", TYP]))
+@given(changes=st.dictionaries(NAMES, JSON, max_size=4), typ=st.sampled_from(["JWT", ID_JAG_TYP]))
 async def test_any_claims_are_granted_or_refused(
     service: RunningService, changes: dict[str, Any], typ: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.protocol.id_jag import PROFILE, TYP
+from service.protocol.token_types import ID_JAG_PROFILE, ID_JAG_TYP
 from tests.cli.conftest import command
 from tests.cli.test_explain import explained
 from tests.driving.dpop import DpopKey
@@ -52,7 +52,7 @@ def partner(service: RunningService) -> Partner:
 
 async def present(partner: Partner, form: dict[str, str] | None = None, **changes: Any) -> Answer:
     """Present an ID-JAG with these changes."""
-    assertion = await partner.assertion(typ=TYP, **changes)
+    assertion = await partner.assertion(typ=ID_JAG_TYP, **changes)
     return await partner.present(assertion, **(form or {}))
 
 
@@ -65,7 +65,7 @@ async def test_an_id_jag_is_a_grant(partner: Partner) -> None:
 
 
 async def test_an_id_jag_counts_once(partner: Partner) -> None:
-    assertion = await partner.assertion(typ=TYP)
+    assertion = await partner.assertion(typ=ID_JAG_TYP)
     answers = await asyncio.gather(*(partner.present(assertion) for _ in range(20)))
     assert Counter(one.refusal for one in answers) == {(200, None): 1, REFUSED: 19}
 
@@ -126,13 +126,13 @@ async def test_an_issuer_that_is_listed_twice_sends_both_kinds(
 
 
 async def test_another_client_cannot_use_it(partner: Partner) -> None:
-    assertion = await partner.assertion(typ=TYP)
+    assertion = await partner.assertion(typ=ID_JAG_TYP)
     assert (await partner.by("other-courier").present(assertion)).refusal == REFUSED
     assert (await partner.present(assertion)).status == 200
 
 
 async def test_a_client_that_does_not_authenticate_is_refused(partner: Partner) -> None:
-    assertion = await partner.assertion(typ=TYP, client_id="public-courier")
+    assertion = await partner.assertion(typ=ID_JAG_TYP, client_id="public-courier")
     form = {"grant_type": BEARER, "assertion": assertion, "client_id": "public-courier"}
     answer = await partner.service.token(None, **form)
     assert answer.refusal == REFUSED
@@ -248,7 +248,7 @@ async def test_its_resource_cuts_its_details(partner: Partner) -> None:
 @pytest.mark.rfc("9449#5", "9449#6.1", "7800#3")
 async def test_an_id_jag_with_a_key_needs_a_proof_of_it(partner: Partner) -> None:
     key, other = DpopKey(partner.service.issuer), DpopKey(partner.service.issuer)
-    assertion = await partner.assertion(typ=TYP, cnf={"jkt": key.thumbprint})
+    assertion = await partner.assertion(typ=ID_JAG_TYP, cnf={"jkt": key.thumbprint})
     assert (await partner.present(assertion)).refusal == REFUSED
     assert (await partner.present(assertion, headers=other.header())).refusal == REFUSED
     answer = await partner.present(assertion, headers=key.header())
@@ -257,7 +257,7 @@ async def test_an_id_jag_with_a_key_needs_a_proof_of_it(partner: Partner) -> Non
 
 async def test_discovery_names_the_profile_and_no_issuer(partner: Partner) -> None:
     answer = await partner.service.get("/.well-known/oauth-authorization-server")
-    assert answer["authorization_grant_profiles_supported"] == [PROFILE]
+    assert answer["authorization_grant_profiles_supported"] == [ID_JAG_PROFILE]
     assert ISSUER not in answer.body.decode()
 
 
@@ -270,5 +270,5 @@ async def test_discovery_names_no_profile_without_such_an_issuer(
 
 
 async def test_explain_knows_an_id_jag(partner: Partner, command: Any) -> None:
-    facts = await explained(command, await partner.assertion(typ=TYP))
+    facts = await explained(command, await partner.assertion(typ=ID_JAG_TYP))
     assert (facts["issuer"], facts["state"]) == ("partner", "holds")

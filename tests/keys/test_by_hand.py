@@ -6,9 +6,7 @@ import asyncio
 
 import pytest
 
-from service.keys.problems import CannotChangeKeys
-from service.keys.record import read_record
-from service.keys.schedule import LEAD
+from service.keys.schedule import LEAD, CannotChangeKeys, read_record
 from tests.keys.conftest import DAY, Fleet
 
 

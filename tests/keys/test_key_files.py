@@ -23,8 +23,7 @@ from service.config.schema.server import SigningKey
 from service.keys.jose import Key
 from service.keys.key_source import FileKeys, read_key_files
 from service.keys.keyring import KeyRing
-from service.keys.problems import KeyFileError
-from service.keys.schedule import RotationPolicy
+from service.keys.schedule import KeyFileError, RotationPolicy
 from tests.keys.conftest import Clock
 
 ALGORITHMS = ("RS256", "ES256", "EdDSA")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from service.keys.foreign_keys import check_times, time_in
 from service.keys.jose import JwtRefused
-from service.keys.times import check_times, time_in
 
 pytestmark = pytest.mark.rfc("7519#2")
 

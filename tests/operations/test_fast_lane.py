@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from service.http.endpoint import Answer, Direct, DirectRoutes, Fields
-from service.http.mount import Mount
+from service.http.proxy import Mount
 from service.observe.readings import ConnectionMetrics
 from service.server.connections import Connections
 from service.server.fast_lane import Lane

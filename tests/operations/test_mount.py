@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.http.mount import Mount
+from service.http.proxy import Mount
 
 OWN = [
     *("/", "/connect/token", "/account", "/account/login", "/.well-known/jwks.json"),

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from tests.driving.dpop import DpopKey
 from tests.refusals.attempts import ClientCredentials, NonceProof, Redemption, Refresh, Userinfo
 from tests.refusals.authorization import Authorize, Push

@@ -9,7 +9,6 @@ import pytest
 
 from service.keys.foreign_keys import ForeignKeys
 from service.keys.jose import JwtRefused, unverified_claims, unverified_header
-from service.protocol.base64url import base64url
 from service.protocol.json_input import (
     LARGEST_INTEGER,
     MAX_DEPTH,
@@ -17,6 +16,7 @@ from service.protocol.json_input import (
     parse_json,
     parse_unambiguous_json,
 )
+from service.protocol.octets import base64url
 
 DEEP = '{"a":' * 1000 + "1" + "}" * 1000
 READS_OWN_JSON = {

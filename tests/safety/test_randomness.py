@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from service.protocol.base64url import ALPHABET
-from service.protocol.randomness import BLOCK, random_bytes, random_text
+from service.protocol.octets import ALPHABET, BLOCK, random_bytes, random_text
 
 pytestmark = pytest.mark.rfc("6749#10.10")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.keys.jose import unverified_claims
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from tests.driving.certificate import certified
 from tests.driving.service import Answer, RunningService
 

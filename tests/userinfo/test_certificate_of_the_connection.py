@@ -18,7 +18,7 @@ from service.app import create_app
 from service.config.convert import convert
 from service.config.schema.server import Tls
 from service.keys.jose import unverified_claims
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from service.server.accepting import ServerTls
 from service.server.server import Runner
 from service.start.load import load

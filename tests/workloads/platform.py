@@ -14,7 +14,7 @@ from orjson import dumps
 
 from service.keys.jose import Key
 from service.model.workload import JWT_SPIFFE
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import key_of
 from tests.driving.service import Answer, RunningService

@@ -12,9 +12,9 @@ import msgspec
 import structlog
 
 from service.clients.keys import ClientKeys
-from service.keys import jose, times
+from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, accepted_header
+from service.keys.foreign_keys import UNNAMED, accepted_header, check_times, time_in
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
@@ -102,7 +102,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         if not _REQUEST_OBJECT_CLAIMS.isdisjoint(claims):
             raise jose.JwtRefused("it is a request object, which every browser may have seen")
         self._check_audience(claims.get("aud"), request.endpoint, client)
-        times.check_times(claims, now=request.now, clock_skew=self.clock_skew)
+        check_times(claims, now=request.now, clock_skew=self.clock_skew)
         return claims
 
     def _check_audience(self, audience: object, endpoint: str, client: Client) -> None:
@@ -120,7 +120,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         self, claims: Mapping[str, object], evidence: Evidence, client: Client
     ) -> None:
         """Remember the `jti` in all replicas until the assertion expires (RFC 7523 §3)."""
-        jti, expires = claims.get("jti"), times.time_in(claims, "exp")
+        jti, expires = claims.get("jti"), time_in(claims, "exp")
         if not isinstance(jti, str) or not jti:
             raise jose.JwtRefused("jti is missing, or is not a string")
         if expires is None:

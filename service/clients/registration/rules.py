@@ -15,8 +15,8 @@ from service.model.client import WITHOUT_REDIRECT_URI
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.polling import CIBA
-from service.protocol.invisible import INVISIBLE
 from service.protocol.redirect_uri import redirect_hosts
+from service.protocol.typed_text import INVISIBLE
 from service.protocol.uris import is_loopback, split_uri
 
 MAX_LENGTH = 2048

@@ -11,6 +11,7 @@ from service.clients.rules.mutual_tls import holds_certificate
 from service.config.problem import Finding, warning
 from service.config.registry import response_types
 from service.config.schema.file import ConfigurationFile
+from service.keys.algorithms import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
@@ -18,7 +19,6 @@ from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, pars
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
-from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
 _REQUEST_OBJECTS = "request_object_encryption_alg"
 _USUAL = ("RSA-OAEP-256", "ECDH-ES")

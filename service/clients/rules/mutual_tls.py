@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile, Settings
+from service.keys.algorithms import keys_in
 from service.model.client_entry import ClientEntry
 from service.model.profiles import CERTIFICATE_SUBJECTS
-from service.protocol.jwk import keys_in
 from service.protocol.uris import is_unencrypted
 
 CA_METHOD = "tls_client_auth"

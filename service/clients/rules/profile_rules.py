@@ -13,12 +13,12 @@ from service.clients.rules.grants_and_uris import MAX_CODE_LIFETIME
 from service.config.problem import Finding
 from service.config.registry import response_types
 from service.config.schema.file import ConfigurationFile
+from service.keys.algorithms import keys_in
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.profiles import FAPI2_ALGORITHMS, FAPI2_METHODS
 from service.model.registry import ApiResourceEntry
-from service.protocol.base64url import decode_base64url
-from service.protocol.jwk import keys_in
+from service.protocol.octets import decode_base64url
 from service.protocol.uris import is_loopback, is_unencrypted, split_uri
 
 _ALLOWED = "the profile allows PS256, ES256 and EdDSA"

@@ -10,9 +10,9 @@ import msgspec
 import structlog
 
 from service.clients.workloads.keys import WorkloadKeys
-from service.keys import jose, times
+from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, accepted_header
+from service.keys.foreign_keys import UNNAMED, accepted_header, check_times, time_in
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.registry import ApiResource, LiveRegistry
@@ -73,10 +73,10 @@ class WorkloadAssertions(msgspec.Struct, frozen=True, kw_only=True):
         header = accepted_header(presented.token, algorithms=issuer.algorithms, typ=_TYP)
         claims = await self.keys.verify(presented.token, header, issuer)
         self._check_audience(claims.get("aud"), issuer)
-        expires, issued = (times.time_in(claims, name) for name in ("exp", "iat"))
+        expires, issued = (time_in(claims, name) for name in ("exp", "iat"))
         if expires is None:
             raise jose.JwtRefused("exp is missing")
-        times.check_times(claims, now=now, clock_skew=self.clock_skew)
+        check_times(claims, now=now, clock_skew=self.clock_skew)
         if expires - (now if issued is None else issued) > issuer.max_lifetime:
             raise jose.JwtRefused("it lives longer than max_lifetime of its issuer")
 

@@ -20,7 +20,7 @@ from service.model.workload import (
     is_trust_domain,
     may_be_equal,
 )
-from service.protocol.subject_template import find_claim_names
+from service.protocol.templates import find_claim_names
 from service.protocol.uris import is_unencrypted
 
 _FORGED = "must be https, except on loopback; otherwise anyone on the way could be any workload"

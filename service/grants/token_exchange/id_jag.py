@@ -14,10 +14,9 @@ from service.model.id_jag_target import IdJagTarget
 from service.model.registry import Registry
 from service.model.token_exchange import ExchangeRule
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
-from service.protocol.id_jag import TYP
-from service.protocol.normal_url import normalize_url
 from service.protocol.scope import format_scope
-from service.protocol.token_types import uri_of
+from service.protocol.token_types import ID_JAG_TYP, uri_of
+from service.protocol.uris import normalize_url
 from service.tokens.granting import ExchangedGrant, SignedClaims
 
 LIFETIME = 300
@@ -72,7 +71,7 @@ def grant_id_jag(exchange: AllowedExchange) -> ExchangedGrant:
     return ExchangedGrant(
         authorization=exchange.begin_authorization(exchange.subject.authorization.amr),
         origin=exchange.subject.authorization,
-        token=SignedClaims(claims=exchange.claims, typ=TYP),
+        token=SignedClaims(claims=exchange.claims, typ=ID_JAG_TYP),
         expires_at=int(str(exchange.claims["exp"])),
         members={"issued_token_type": uri_of(REQUESTED_TYPE)},
     )

@@ -18,9 +18,8 @@ from service.events.event import Emit
 from service.events.tokens import TransactionTokenIssued
 from service.grants.token_exchange.request import ExchangeRequest
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED
+from service.keys.foreign_keys import UNNAMED, check_times, time_in
 from service.keys.jose import JwtRefused, require_claims, verify
-from service.keys.times import check_times, time_in
 from service.model.authorization import Authorization
 from service.model.handle import new_selector
 from service.model.trust_domain import TrustDomain

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens
 from service.identity.sign_ins import SignIn
+from service.keys.foreign_keys import time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_header
-from service.keys.times import time_in
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry
 from service.model.session import EXTERNAL, PendingSignIn, ProviderSession, Session
 from service.model.verified_claims import VERIFIABLE
-from service.protocol.subject_template import LONGEST_SUBJECT
+from service.protocol.templates import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash
 

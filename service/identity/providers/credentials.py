@@ -17,7 +17,7 @@ from service.identity.providers.provider import ProviderMetadata, ProviderUnavai
 from service.keys.jose import Key
 from service.keys.key_source import read_key_file
 from service.keys.keyring import KeyRing
-from service.keys.problems import KeyFileError
+from service.keys.schedule import KeyFileError
 from service.model.identity_provider import PRIVATE_KEY_JWT, IdentityProvider
 from service.protocol.token_types import CLIENT_ASSERTION
 

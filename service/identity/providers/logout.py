@@ -13,9 +13,8 @@ from service.events.providers import ProviderLogoutReceived, ProviderLogoutRefus
 from service.identity import provider_sessions
 from service.identity.providers.provider import ProviderDirectory, ProviderUnavailable
 from service.identity.sessions import Sessions
-from service.keys.foreign_keys import UNNAMED
+from service.keys.foreign_keys import UNNAMED, check_times, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims
-from service.keys.times import check_times, time_in
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
 from service.protocol.errors import InvalidRequest, TemporarilyUnavailable

@@ -32,7 +32,7 @@ from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
-from service.protocol.subject_template import LONGEST_SUBJECT
+from service.protocol.templates import LONGEST_SUBJECT
 from service.store.records import was_won
 from service.store.room import Room
 from service.store.stores import Stores

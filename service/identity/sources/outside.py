@@ -25,7 +25,7 @@ from service.model.user import (
     VerifiesPasswords,
 )
 from service.protocol.errors import TemporarilyUnavailable
-from service.protocol.invisible import trim_name
+from service.protocol.typed_text import trim_name
 
 MAX_NAME = 255
 """Characters of a `sub` (OIDC Core §2), name or address; of a longer one, or with a control character, nobody is asked."""

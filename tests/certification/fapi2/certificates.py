@@ -10,7 +10,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 
 _FOLDER = Path(__file__).parent
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from service.protocol.base64url import base64url
+from service.protocol.octets import base64url
 from tests.certification.fapi2.certificates import passed_on
 from tests.certification.fapi2.client import NO_PROOF, FapiClient
 from tests.certification.fapi2.flow import complete

@@ -1,9 +1,14 @@
-"""The characters that nobody sees, and names without those that people type or paste around them."""
+"""Text that people type or paste: the characters that nobody sees, names without them, and the domain of an e-mail address.
+
+Domains are compared in one form (RFC 5321 §2.3.5, RFC 5890 §2.3.2.1).
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+_DOMAIN = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+")
 
 INVISIBLE = re.compile(
     "["
@@ -25,3 +30,18 @@ def trim_name(name: str) -> str:
 
 def _is_blank(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter) == "Cf"
+
+
+def normalize_domain(domain: str) -> str | None:
+    """Return the domain in lower case and ASCII, without a dot at its end; None if it cannot be one."""
+    try:
+        ascii_form = domain.removesuffix(".").encode("idna").decode().lower()
+    except UnicodeError:
+        return None
+    return ascii_form if _DOMAIN.fullmatch(ascii_form) else None
+
+
+def find_domain(address: str) -> str | None:
+    """Return the domain of an e-mail address; None for a user name without one."""
+    local_part, _, domain = trim_name(address).rpartition("@")
+    return normalize_domain(domain) if local_part else None
