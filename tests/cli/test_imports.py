@@ -68,7 +68,7 @@ AWAY = "--config {file} --store redis://127.0.0.1:1"
         ("diff {file} {file}", SERVING | RARE),
         ("schema", SERVING | RARE | {"yaml"}),
         ("new-secret", SERVING | RARE | {"service.config.load"}),
-        (f"keys list {AWAY}", OF_OTHERS | OF_SIGN_IN | {"cryptography", "joserfc"}),
+        (f"keys list {AWAY}", OF_OTHERS | OF_SIGN_IN | {"cryptography.hazmat", "joserfc"}),
         (f"sessions list {AWAY}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
         ("users list --config {file}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
         (f"users end --subject a {AWAY}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
