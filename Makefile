@@ -94,7 +94,7 @@ figures: .venv/developing ## how much there is to read in service/: lines, files
 	@$(BIN)/python -m scripts.figures
 	@$(BIN)/python -m scripts.path_of_a_request 2>/dev/null
 
-LINTERS := format-check ruff mypy basedpyright import-contracts docs-check
+LINTERS := format-check ruff mypy basedpyright import-contracts docs-check plain-words
 .PHONY: lint $(LINTERS)
 lint: $(LINTERS) ## format, lint, types, import contracts and generated documents, nothing changed
 $(LINTERS): .venv/developing
@@ -110,6 +110,8 @@ import-contracts:
 	$(BIN)/lint-imports --no-cache
 docs-check:
 	$(BIN)/python -m scripts.docs --check
+plain-words:
+	$(BIN)/python -m scripts.plain_words
 
 .PHONY: check
 check: lint test ## format, lint, types and tests: what to run before each commit

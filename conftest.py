@@ -1,4 +1,4 @@
-"""Which plugins the tests of this repository load, and where else than in test files an assertion explains itself."""
+"""Lists the pytest plugins of all tests, and the modules besides tests whose assertions are rewritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs an API to read an access token: the kit of `api/` beside PyJWT, Authlib, and a call by httpx each time."""
+"""Measures the cost of reading an access token in an API: the kit of `api/`, PyJWT, Authlib, and a call by httpx each time."""
 
 from __future__ import annotations
 

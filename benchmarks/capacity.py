@@ -1,4 +1,4 @@
-"""What each thing that lives takes in Redis: its record, its place in an index, and their keys."""
+"""Measures the memory that each kind of record takes in Redis: the record, its place in an index, and their keys."""
 
 from __future__ import annotations
 

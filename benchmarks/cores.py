@@ -1,4 +1,4 @@
-"""What a second worker costs: CPU time per request of two on two cores compared with one."""
+"""Measures the cost of a second worker: CPU time per request of two on two cores compared with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long and how often things are measured, and where the results go."""
+"""The number and length of measurements, and the folder of their results."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Frame:
 
     @property
     def depth(self) -> int:
-        """How many functions stand upon each other."""
+        """The number of functions on the stack."""
         return 1 + max((each.depth for each in self.called.values()), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Whether many clients and many live tokens make introspection slower, and what a token takes in Redis."""
+"""Measures whether many clients and live tokens slow down introspection, and the memory of a token in Redis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROCESSES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """What the tokens in a Redis are asked by, and what each takes there."""
+    """The handles of the tokens in a Redis, and the memory of each."""
 
     requests: Requests
     token_bytes: float

@@ -87,7 +87,7 @@ class Floor:
     jwks: bytes
 
     def handlers(self) -> Mapping[str, Callable[[web.Request], Awaitable[web.Response]]]:
-        """What is served at `/<name>`."""
+        """The endpoint at `/<name>`."""
         return {
             "introspect-reference": self.introspect_reference,
             "introspect-jwt": self.introspect_jwt,

@@ -59,7 +59,7 @@ async def session(parts: Parts, number: int) -> None:
 
 
 async def authorization(parts: Parts, number: int) -> None:
-    """What every token of a person hangs on: all that a JWT takes."""
+    """The records that every token of a user needs, and the only ones of a JWT."""
     granted = _authorization(number, offline=False)
     await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=HOUR))
 

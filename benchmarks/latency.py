@@ -1,4 +1,4 @@
-"""How long introspection takes on one connection and on many."""
+"""Measures the latency of introspection on one connection and on many."""
 
 from __future__ import annotations
 

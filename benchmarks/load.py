@@ -16,7 +16,7 @@ _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What one run of wrk saw."""
+    """The result of one run of wrk."""
 
     requests: int
     seconds: float
@@ -27,7 +27,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
-    """What is asked: the same request again and again, or the lines of a file, each once or in turns."""
+    """The requests of a run: the same one repeatedly, or the lines of a file, each once or in turns."""
 
     path: str
     authorization: str | None = None

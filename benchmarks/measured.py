@@ -9,7 +9,7 @@ from benchmarks.load import Sample
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the clients saw, and what it cost."""
+    """The latency that clients saw, and its CPU cost."""
 
     sample: Sample
     cpu_seconds: float

@@ -1,4 +1,4 @@
-"""What the service keeps in memory, and whether it grows."""
+"""Measures the memory of the service, and whether it grows."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _used(server: Server, asked: list[Requests], effort: Effort) -> None:
 
 
 def _growth(server: Server, asked: list[Requests], effort: Effort) -> list[Finding]:
-    """What it takes after every tenth of the requests, and how much more at the end than settled."""
+    """The memory after every tenth of the requests, and the growth since it settled."""
     step, done = effort.requests / 10, 0
     marks: list[tuple[int, float]] = []
     for requests in cycle(asked):

@@ -19,7 +19,7 @@ Prepare = Callable[[int, Path, int], Requests]
 
 
 def command(port: int, redis_url: str, workers: int) -> list[str]:
-    """What runs it."""
+    """The program that runs it."""
     return [str(NODE), str(FOLDER / "server.mjs"), str(port), redis_url, str(workers)]
 
 

@@ -1,4 +1,4 @@
-"""Whether a reload of 10,000 clients holds up requests, and how long it takes beside them."""
+"""Measures whether a reload of 10,000 clients delays requests, and how long it takes under load."""
 
 from __future__ import annotations
 

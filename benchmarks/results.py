@@ -1,4 +1,4 @@
-"""What was measured, on the screen and as files for other programs and for eyes."""
+"""Prints results, and writes them as JSON and charts."""
 
 from __future__ import annotations
 

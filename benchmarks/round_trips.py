@@ -1,4 +1,4 @@
-"""What one request asks of Redis, counted on the wire: a proxy between the service and Redis listens."""
+"""Counts the Redis commands of one request on the wire, by a proxy between the service and Redis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIES = 5
 
 @dataclass(slots=True)
 class Asked:
-    """What has passed since the last look."""
+    """The traffic since the last call."""
 
     round_trips: int = 0
     commands: list[str] = field(default_factory=list[str])
@@ -87,7 +87,7 @@ def measure(effort: Effort) -> list[Finding]:
 
 
 async def count(works: list[Work]) -> dict[Work, Asked]:
-    """What one request of each work asks."""
+    """The Redis commands of one request, by work."""
     counted: dict[Work, Asked] = {}
     with ExitStack() as stack:
         servers = Servers(stack)
@@ -112,7 +112,7 @@ async def listening(redis_url: str) -> AsyncGenerator[tuple[Proxy, str]]:
 
 
 async def least(session: ClientSession, port: int, requests: Requests, proxy: Proxy) -> Asked:
-    """What the least disturbed of some requests has asked."""
+    """The fewest Redis commands of several equal requests."""
     bodies = (
         requests.bodies.read_text().splitlines() if requests.bodies else [requests.body] * TRIES
     )

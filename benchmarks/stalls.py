@@ -1,4 +1,4 @@
-"""Whether password hashes and RSA signatures hold up introspection in the same process."""
+"""Measures whether password hashes and RSA signatures delay introspection in the same process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How soon the service answers after its start."""
+"""Measures the time from the start of the service to its first answer."""
 
 from __future__ import annotations
 

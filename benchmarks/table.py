@@ -19,7 +19,7 @@ MOST_NOISE = 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How the service compares with another server over the rounds."""
+    """The ratio of the service to another server over the rounds."""
 
     median: float
     spread: float
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(kw_only=True)
 class Table:
-    """What was measured, by work and by server."""
+    """The measurements, by work and by server."""
 
     works: Sequence[Work]
     rounds: int
@@ -83,7 +83,7 @@ class Table:
         return to_floor + [name for name, ratio in self.beside().items() if ratio.missed]
 
     def beside(self) -> dict[str, Ratio]:
-        """How works of the service compare with others of it."""
+        """The ratios between works of the service."""
         found: dict[str, Ratio] = {}
         for work in self.works:
             other, bar = work.beside or ("", 0.0)

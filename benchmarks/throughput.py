@@ -56,7 +56,7 @@ def _measure_round(result: Table, effort: Effort) -> None:
 def _asked(
     work: Work, redis_url: str, folder: Path, servers: Mapping[str, Server], effort: Effort
 ) -> dict[str, Requests]:
-    """What each server is asked in this work; the floor the same as the service."""
+    """The requests that each server gets in this work; the floor gets those of the service."""
     ours = asyncio.run(_prepare(work, redis_url, folder, effort.seconds))
     asked = {SERVICE: ours, FLOOR: replace(ours, path=f"/{work.floor}")}
     if PEER in servers and work.floor in peer.WORKS:

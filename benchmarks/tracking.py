@@ -1,4 +1,4 @@
-"""What tracked reads save introspection, and how soon every replica learns of a revocation (`store.tracking`)."""
+"""Measures the gain of tracked reads for introspection, and the delay of a revocation at other replicas (`store.tracking`)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SentCookies(msgspec.Struct, frozen=True, kw_only=True):
-    """What a browser sends of the cookies that it was given; empty where one is missing."""
+    """The session cookies of a browser; empty where one is missing."""
 
     browser: str
     session: str

@@ -1,4 +1,4 @@
-"""Answers scripts of other origins as the endpoints allow it (Fetch Standard §3.2)."""
+"""Answers CORS requests as the endpoints allow it (Fetch Standard §3.2)."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def see_other(location: str) -> web.Response:
 
 
 class ScriptAccess(NamedTuple):
-    """The scripts of other origins that may call an endpoint, never with cookies (Fetch Standard §3.2)."""
+    """The origins whose scripts may call an endpoint (CORS), never with cookies (Fetch Standard §3.2)."""
 
     any_origin: bool
     """False for the origins of clients only."""
@@ -133,7 +133,7 @@ class Direct(NamedTuple):
     below: bool = False
     """Whether it is the route of every path that begins with this one."""
     at_once: Callable[[WholeRequest], tuple[Answer, Event] | None] | None = None
-    """Returns the handler's answer and event where nothing has to be waited for; never for scripts of other origins."""
+    """Returns the handler's answer and event where nothing has to be waited for; never for CORS requests."""
     refuse: Callable[[], Answer] | None = None
     """Makes the answer to requests that are refused for how they are sent, where the callers know a few statuses only."""
 

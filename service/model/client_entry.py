@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Mark(Enum):
-    """What is true of a key besides its type; those without a place in the table follow from types and names."""
+    """The properties of a key besides its type; those without a place in the table follow from types and names."""
 
     REGISTRABLE = "a client may register it (RFC 7591 §2)"
     IN_DOCUMENT = "it counts in a client's metadata document, too"

@@ -1,4 +1,4 @@
-"""What clients may register, and what is kept of those that have (RFC 7591 §2, OpenID Connect Dynamic Client Registration §2)."""
+"""The metadata that clients may register, and the record of a registered client (RFC 7591 §2, OpenID Connect Dynamic Client Registration §2)."""
 
 from __future__ import annotations
 

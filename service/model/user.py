@@ -107,7 +107,7 @@ class UserStore(Protocol):
 
 
 class TokenUsers(UserStore, Protocol):
-    """The users as tokens are judged by them, also while their system is away."""
+    """The users as tokens are judged by them, also while their system is unavailable."""
 
     def find_in_memory(self, sub: str) -> User | None:
         """Return the user with this subject identifier if no other system has to be asked for users, None otherwise."""

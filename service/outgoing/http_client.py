@@ -98,7 +98,7 @@ class OutgoingHttp:
             except aiohttp.ClientConnectorError:
                 raise
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                # The other end closed a kept connection just then; only a new one says whether it is away.
+                # The other end closed a kept connection just then; only a new one says whether it is unavailable.
                 return await ask(kept=False)
         except TimeoutError as error:
             raise Unreachable("no answer in time") from error

@@ -30,7 +30,7 @@ _VALUE_IN_TEXT = re.compile(r'(?<!=")%\(\w+\)s')
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
-    """What depends on the language of a page: names and filters of its templates."""
+    """The names and filters of templates that depend on the language of a page."""
 
     tag: str
     locale: Locale

@@ -70,7 +70,7 @@ Notice = Callable[[Visit, WaitingRequest | None], web.Response]
 
 
 class Visits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the endpoints of all pages share."""
+    """The parts that the endpoints of all pages share."""
 
     flow: AuthorizeFlow
     cookies: Cookies

@@ -256,7 +256,7 @@ class InsufficientUserAuthentication(
 
 
 class TemporarilyUnavailable(OAuthError, code="temporarily_unavailable", status=503):
-    """The store is away; the same request may be repeated later (RFC 6749 §4.1.2.1)."""
+    """The store is unavailable; the same request may be repeated later (RFC 6749 §4.1.2.1)."""
 
     def __init__(
         self,

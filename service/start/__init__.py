@@ -1,1 +1,1 @@
-"""What config.yaml is judged by, and what this version supports."""
+"""The rules by which config.yaml is judged, and the features that this version supports."""

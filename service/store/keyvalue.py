@@ -165,7 +165,7 @@ class KeyValue:
         await self._ask(self._channel, [("PING",)])
 
     async def read_memory(self) -> Memory | None:
-        """Return how full Redis is; None if it does not tell: it is away, embedded, or its user may not ask."""
+        """Return how full Redis is; None if it does not tell: it is unavailable, embedded, or its user may not ask."""
         try:
             async with asyncio.timeout(2 * self._timeout):
                 return await self._engine.read_memory(seconds=self._timeout)

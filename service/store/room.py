@@ -66,7 +66,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
             await self._take(client, _cost(size, seconds), address)
 
     async def _take(self, client: Client, cost: int, address: str, *, at_least: int = 0) -> None:
-        """Raise TooManyRequests where the room is used up; the network comes first, so that it takes none from others."""
+        """Raise TooManyRequests where no room is left; the network comes first, so that it takes none from others."""
         await self.parked.count_network(address, max(cost, at_least))
         if client.dynamically_registered:
             await self._take_from_clients(cost, client, address)

@@ -86,7 +86,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
     def _find_target(
         self, grant: NewGrant | ContinuedGrant | DerivedGrant, client: Client
     ) -> FoundTarget:
-        """Raise InvalidGrant, before anything is used up, if the user has to authenticate in a stronger way for it."""
+        """Raise InvalidGrant, before anything is consumed, if the user has to authenticate in a stronger way for it."""
         origin, targets = grant.authorization, self.access_tokens.targets
         if type(grant) is ContinuedGrant:
             details = grant.authorization_details

@@ -1,4 +1,4 @@
-"""What the user of one session answers counts for no other session (OIDC Core §3.1.2.1, §3.1.2.3, §3.1.2.4)."""
+"""Answers in one session do not apply to another one (OIDC Core §3.1.2.1, §3.1.2.3, §3.1.2.4)."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ async def test_discovery_names_create_where_there_is_a_page(
 
 
 class TestWithoutAPage:
-    """Where there is no such page, create is ignored, as every unknown value is."""
+    """Without such a page create is ignored, as every unknown value is."""
 
     @pytest.fixture
     def config(self) -> dict[str, Any]:

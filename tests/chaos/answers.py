@@ -119,7 +119,7 @@ def read(status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]
 
 
 def _read_redirect(location: str) -> dict[str, Any]:
-    """What the browser brings to the client, or that the person is asked who it is."""
+    """Return what the browser brings to the client, or that it shows the login page."""
     parts = urlsplit(location)
     if parts.path.startswith("/account/"):
         return {"kind": Kind.REFUSED, "error": f"sent to {parts.path}"}

@@ -59,7 +59,7 @@ class Fault:
 
     @property
     def is_noticed(self) -> bool:
-        """Whether every replica has to say for a while that the store is away."""
+        """Whether every replica has to say for a while that the store is unavailable."""
         return self.store_is_away and self.mended - self.began > BARELY
 
     def excuses(self, kind: Kind, *, began: float, ended: float) -> bool:

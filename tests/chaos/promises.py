@@ -20,7 +20,7 @@ SPENDING = frozenset({"check", "poll", "redeem", "refresh", "replay"})
 EXCHANGE = "exchange"
 """The work that is refused only where its source may have been lost."""
 NO_ANSWER = "store: has not answered"
-"""What readiness says of a store that is away."""
+"""What readiness says of a store that is unavailable."""
 EXAMPLES = 5
 """How many breaches of one kind are told."""
 
@@ -54,7 +54,7 @@ def nothing_acknowledged_is_lost(ledger: Ledger, fault: Fault) -> Iterator[str]:
 
 
 def what_has_ended_stays_ended(ledger: Ledger, fault: Fault) -> Iterator[str]:
-    """What was revoked, or belongs to a code or refresh token that came twice, is inactive from the answer on, or soon after where reads are tracked."""
+    """A token that was revoked, or belongs to a replayed code or refresh token, is inactive from the answer on, or soon after where reads are tracked."""
     for token in ledger.tokens:
         for asked in token.questions:
             if asked.active and asked.began > token.over_from + fault.seen_within:
@@ -96,7 +96,7 @@ def keys_are_always_published(ledger: Ledger, _: Fault) -> Iterator[str]:
 
 
 def readiness_tells(ledger: Ledger, fault: Fault) -> Iterator[str]:
-    """A replica stays ready while the store is away, says so, and is ready in the end."""
+    """A replica stays ready while the store is unavailable, says so, and is ready in the end."""
     for replica, looks in _by_replica(ledger.looks).items():
         if any(reason.startswith("store") for look in looks for reason in look.reasons or ()):
             yield f"{replica} was unready because the store was away"

@@ -36,5 +36,5 @@ class Site:
         await asyncio.sleep(PAUSE * random.uniform(0.5, 1.5))  # noqa: S311 - to spread the load
 
     def two_replicas(self) -> list[str]:
-        """Two different ones, by the balancer's names for them; it takes another where one is away."""
+        """Two different ones, by the balancer's names for them; it takes another where one is unavailable."""
         return random.sample(list(self.replicas), 2)

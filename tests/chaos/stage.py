@@ -25,7 +25,7 @@ class Effort:
     hold: float
     """While it lasts, where nothing else says when it ends."""
     outage: float
-    """While the store is away; so long that readiness has to tell of it."""
+    """While the store is unavailable; so long that readiness has to tell of it."""
     after: float
     """After the service has recovered."""
 

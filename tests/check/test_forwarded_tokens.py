@@ -1,4 +1,4 @@
-"""What an API gets in place of the caller's token (RFC 9068, draft-ietf-oauth-transaction-tokens)."""
+"""An API gets another token in place of the caller's (RFC 9068, draft-ietf-oauth-transaction-tokens)."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ async def test_an_answer_that_is_not_one_of_a_check_is_a_refusal(
 
 
 class TestTokens:
-    """What the API gets in place of the caller's token, and never what the caller has sent under that name."""
+    """Return the token that the API gets in place of the caller's, and never one that the caller sent under that name."""
 
     @pytest.fixture(params=["jwt", "txn_token"])
     def config(self, config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:

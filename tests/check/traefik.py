@@ -1,4 +1,4 @@
-"""Does what Traefik does by a file of its dynamic configuration, as its documentation of `headers` and `forwardAuth` says.
+"""Imitates Traefik with a file of its dynamic configuration, after its documentation of `headers` and `forwardAuth`.
 
 Traefik itself takes its place where `make traefik` has built it, as CI does; that takes minutes.
 """

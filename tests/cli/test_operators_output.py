@@ -1,4 +1,4 @@
-"""What a class of the operator logs or prints when it is imported is never part of a command's result."""
+"""The output of an operator's class at its import is never part of a command's result."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_check_does_not_look_into_the_store_of_an_invalid_file(tmp_path: Path) -
 
 
 class TestOnBothStores:
-    """What the command does, beside people who change their factors at the same moment."""
+    """The command re-encrypts while users change their factors at the same moment."""
 
     @pytest.fixture
     def reencryption(self, service: RunningService) -> Reencryption:

@@ -1,4 +1,4 @@
-"""What strangers can do with URLs as client_ids (draft-ietf-oauth-client-id-metadata-document-02 §8, RFC 7591 §5)."""
+"""Attacks with URLs as client_ids (draft-ietf-oauth-client-id-metadata-document-02 §8, RFC 7591 §5)."""
 
 from __future__ import annotations
 

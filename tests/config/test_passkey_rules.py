@@ -48,7 +48,7 @@ PUBLIC = {
 
 
 def refusals(file: Path, issuer: str, rp_id: str) -> list[str]:
-    """What is wrong with the domain of the passkeys of this issuer."""
+    """Return the problems of the domain of this issuer's passkeys."""
     file.write_text(yaml.dump({"issuer": issuer, "mfa": {"webauthn": {"rp_id": rp_id}}}))
     found = inspect(file, {})
     return [problem.message for problem in found if problem.path == "mfa.webauthn.rp_id"]

@@ -152,7 +152,7 @@ def test_answer_of_another_release_is_a_problem(
 def test_nothing_is_read_by_a_release_installed_since(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it hands over may have other members, which would be taken for the ones at their places here."""
+    """Its output may have other members, which would be taken for the ones at their places here."""
     file.write_text("issuer: https://auth.example.com\n")
     assert apart.read(file, {}).issuer == "https://auth.example.com"
     monkeypatch.setattr(apart, "INSTALLED", (0, 0))

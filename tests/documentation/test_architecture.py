@@ -1,4 +1,4 @@
-"""What `docs/architecture.md` lists is all that there is."""
+"""`docs/architecture.md` lists everything."""
 
 from __future__ import annotations
 

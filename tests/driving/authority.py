@@ -186,7 +186,7 @@ def _sign(
 
 
 def _key_identifiers(key: PrivateKey, issuer: PrivateKey) -> tuple[x509.ExtensionType, ...]:
-    """What Python demands from 3.13 on."""
+    """The extensions that Python requires from 3.13 on."""
     return (
         x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
         x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key()),

@@ -181,7 +181,7 @@ class Browser:
 
     @property
     def _suffix(self) -> str:
-        """What ends the names of cookies on loopback, where all ports share them."""
+        """The suffix of cookie names on loopback, where all ports share cookies."""
         issuer = URL(self.issuer)
         is_on_loopback = issuer.host in {"localhost", "127.0.0.1", "::1"}
         return f"_{issuer.explicit_port}" if is_on_loopback and issuer.explicit_port else ""

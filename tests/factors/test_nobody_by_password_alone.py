@@ -120,7 +120,7 @@ class Walk:
 
 
 def requests(method: str, fields: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """What is sent to each path: for the request of the sign-in, and for none."""
+    """The forms for each path: for the request of the sign-in, and for none."""
     if method != "POST":
         yield {**fields}
         yield {"return_to": "/account/security"}

@@ -31,7 +31,7 @@ def config() -> dict[str, Any]:
 
 
 def assert_says_why(page: Page, why: str) -> None:
-    """Why the user has to sign in, and as whom."""
+    """Return why the user has to sign in, and the user's name."""
     assert page.path == "/account/login"
     assert "Verify it’s you" in page.text
     assert why in page.text_of("verifying")

@@ -32,11 +32,11 @@ def config(config: dict[str, Any], people: PeopleServer) -> dict[str, Any]:
 
 @pytest.fixture
 def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that is away is never asked again."""
+    """A service that is unavailable gets no further request."""
     monkeypatch.setattr(circuit, "PAUSE", 3600.0)
 
 
 @pytest.fixture
 def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that is away is asked by every question, so that no test waits for it to be asked again."""
+    """An unavailable system gets every request, so that no test waits for the circuit breaker."""
     monkeypatch.setattr(circuit, "PAUSE", 0.0)

@@ -24,7 +24,7 @@ MAPPED = {"claims": {"mail": "email", "checked": "email_verified"}}
 
 
 class Case(NamedTuple):
-    """What a provider says, and what clients are told."""
+    """Verified addresses of providers, and the claims that clients get."""
 
     settings: dict[str, Any]
     id_token: dict[str, Any]

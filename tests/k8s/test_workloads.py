@@ -29,7 +29,7 @@ JOB = yaml.safe_load((K8S / "overlays/workloads/shop.yaml").read_text())
 
 
 def registry() -> dict[str, Any]:
-    """What the overlay says of clients and APIs."""
+    """Return the clients and APIs of the overlay."""
     data = rendered("workloads").one("ConfigMap", "token-service-registry")["data"]
     (text,) = data.values()
     found: dict[str, Any] = yaml.safe_load(text)

@@ -123,7 +123,7 @@ async def test_the_key_in_the_header_is_not_believed() -> None:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What happened; each signature is noted."""
+    """The reported signatures."""
     steps: list[str] = []
     sign_at_once = Key.sign_at_once
 

@@ -1,4 +1,4 @@
-"""What only Active Directory does: values in parts, and reasons behind `data` (MS-ADTS §3.1.1.3.1.3.3)."""
+"""Peculiarities of Active Directory: values in parts, and reasons behind `data` (MS-ADTS §3.1.1.3.1.3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A directory that is away, slow or back: 503 with an honest page, never a wrong password (RFC 6749 §5.2)."""
+"""A directory that is unavailable, slow or back: 503 with an honest page, never a wrong password (RFC 6749 §5.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts of other origins may read discovery and keys; those of registered clients, their tokens (Fetch §3.2)."""
+"""CORS lets all scripts read discovery and keys, and those of registered clients their tokens (Fetch §3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/runbook.md promises: its commands are there and do what it says, and its names are those of log, metrics and dashboard."""
+"""The commands of docs/runbook.md exist and work, and its names are those of log, metrics and dashboard."""
 
 from __future__ import annotations
 

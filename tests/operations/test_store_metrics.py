@@ -1,4 +1,4 @@
-"""While Redis is away the metrics say so, and not that it answers fast."""
+"""While Redis is unavailable the metrics say so, and not that it answers fast."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def certificate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shown(certificate: Path) -> ssl.SSLContext:
-    """What shows it."""
+    """The certificate."""
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     own.load_cert_chain(certificate, certificate.with_name("key.pem"))
     return own

@@ -53,7 +53,7 @@ TAKEN_OFF = {
 
 @pytest.fixture(params=["kept", "taken off"])
 def path(request: pytest.FixtureRequest) -> str:
-    """What the proxy does with the path."""
+    """The proxy's treatment of the path."""
     return str(request.param)
 
 

@@ -1,4 +1,4 @@
-"""What the files of examples/proxies let pass: the caller's own address, long requests and answers, and no operations."""
+"""The files of examples/proxies pass the caller's own address, long requests and answers, and no operations."""
 
 from __future__ import annotations
 

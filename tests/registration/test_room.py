@@ -1,4 +1,4 @@
-"""What clients keep that anybody can have registered has a part of the store, and registrations have another (RFC 7591 §5)."""
+"""Records of dynamically registered clients have a limited part of the store, and registrations have another (RFC 7591 §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one network can store without anybody's trust is bounded at each endpoint, as docs/security/storage-limits.md lists it.
+"""Each endpoint limits what one network can store unauthenticated, as docs/security/storage-limits.md lists it.
 
 Limits are a tenth of their defaults here, and requests a tenth of a thousand: what is left after them is a tenth, too.
 """

@@ -114,7 +114,7 @@ def go_on_without(steps: Steps, spire: Spire, services: tuple[Service, Service])
     """Whatever SPIRE shows its keys by has ended."""
     fresh = [(service, spire.fetch(CART, service.issuer)) for service in services]
     eventually(lambda: all(service.accepts(svid) for service, svid in fresh))
-    with steps.step("while SPIRE is away, the keys that were read last count"):
+    with steps.step("while SPIRE is unavailable, the keys that were read last count"):
         for process in (spire.discovery, spire.server):
             process.terminate()
             process.wait()

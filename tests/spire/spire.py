@@ -98,7 +98,7 @@ class Spire:
         return json.loads(self.command(*command, "-output", "json"))
 
     def command(self, *command: str) -> bytes:
-        """What the server prints for one of its own commands."""
+        """Return the output of one of the server's commands."""
         return _run(SERVER, *command, "-socketPath", f"{self.folder}/server.sock")
 
     def register(self, path: str) -> None:
@@ -140,7 +140,7 @@ def _once_it_works(ask: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Ports:
-    """Where SPIRE listens for its agents, and shows its keys as a trust bundle and by discovery."""
+    """The address at which SPIRE listens for its agents, and publishes its keys as a trust bundle and by discovery."""
 
     server: int
     bundle: int

@@ -1,4 +1,4 @@
-"""What a program has made a user collect: thousands of authorizations, consents, sessions and clients."""
+"""A user for whom a program has made thousands of authorizations, consents, sessions and clients."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Provider(CredentialProvider):
     def get_credentials(self):
         Provider.asked += 1
         if self.present is None:
-            raise RuntimeError("the cloud is away")
+            raise RuntimeError("the cloud is unavailable")
         return self.present
 
 class Async(Provider):
@@ -165,7 +165,7 @@ async def test_refused_and_missing_credentials_are_logged_and_fetched_again(
                     await asyncio.sleep(0.05)
     causes = {each["cause"] for each in logged}
     assert any(cause.startswith("WRONGPASS") for cause in causes)
-    assert any("RuntimeError: the cloud is away" in cause for cause in causes)
+    assert any("RuntimeError: the cloud is unavailable" in cause for cause in causes)
     await store.ping()  # the connection is still that of the old user
     own.present = "second", "secret-2"  # type: ignore[attr-defined]
     await until_all_are(redis, "second")

@@ -1,4 +1,4 @@
-"""A code is used up by the last write of a request, so that it can be used again after another master was away."""
+"""A code is consumed by the last write of a request, so that it can be used again after another master was away."""
 
 from __future__ import annotations
 

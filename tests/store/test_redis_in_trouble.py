@@ -63,7 +63,7 @@ def kind(redis: TcpRedis) -> str:
 
 @pytest.fixture
 def settings() -> dict[str, str]:
-    """What `store` in the configuration says besides."""
+    """The other keys of `store` in the configuration."""
     return {}
 
 

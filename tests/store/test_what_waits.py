@@ -1,4 +1,4 @@
-"""What a failover must not undo waits for replicas: single uses, and ends of tokens and sessions (docs/operations/redis.md)."""
+"""Writes that a failover must not undo wait for replicas: single uses, and ends of tokens and sessions (docs/operations/redis.md)."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
 
 
 async def users_of_another_system(service: RunningService, _: Browser, __: FakeProvider) -> None:
-    """A user remembered for the time in which another system is away, and the cost of a slow hash."""
+    """A user remembered for the time in which another system is unavailable, and the cost of a slow hash."""
     local, slow = service.parts.sign_in.local, USUAL.write_decoy().replace("t=2", "t=4")
     local.passwords.learn_costs([User(sub="5", username="eve", password=slow)])
     await local.costs.share()

@@ -23,13 +23,13 @@ def store(service: RunningService) -> SwitchedUsers:  # noqa: ARG001 - which has
 
 @pytest.fixture
 def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that is away is asked by every question, so that no test waits for it to be asked again."""
+    """An unavailable system gets every request, so that no test waits for the circuit breaker."""
     monkeypatch.setattr(circuit, "PAUSE", 0.0)
 
 
 @pytest.fixture
 def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that is away is never asked again."""
+    """An unavailable system gets no further request."""
     monkeypatch.setattr(circuit, "PAUSE", 3600.0)
 
 

@@ -1,4 +1,4 @@
-"""Users from elsewhere whose system is away: 503 everywhere, never a refusal (RFC 6749 §5.2, RFC 7662 §2.2)."""
+"""Users from elsewhere whose system is unavailable: 503 everywhere, never a refusal (RFC 6749 §5.2, RFC 7662 §2.2)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ BASE: dict[str, Any] = {
 
 
 def problems(tmp_path: Path, written: dict[str, Any]) -> dict[str, str]:
-    """What `check` says, by the path of the value."""
+    """Return the findings of `check`, by the path of the value."""
     file = tmp_path / "config.yaml"
     file.write_text(yaml.dump(written, sort_keys=False))
     found = inspect(file, {})

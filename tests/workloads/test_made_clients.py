@@ -1,4 +1,4 @@
-"""What clients that a rule makes may do beyond tokens for themselves, and what makes no such client (RFC 7523 §3, RFC 7591 §2)."""
+"""Clients that a rule makes get more than tokens for themselves, and some workloads get no client (RFC 7523 §3, RFC 7591 §2)."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         self.emit(ClientDeleted(client_id=record.client_id))
 
     async def _take_room(self, size: int) -> None:
-        """Count what is about to be kept; raise TooManyRequests where the room is used up."""
+        """Count what is about to be kept; raise TooManyRequests where no room is left."""
         if self.room is not None and size > 0:
             await self.room.take(size, address=caller())
 

@@ -53,7 +53,7 @@ class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
     async def end_sessions(self, provider: IdentityProvider, logout_token: str) -> None:
         """End the sessions that the token names, with all that ends with them; InvalidRequest if it does not hold.
 
-        The token is used up last: if the store fails before, the provider can send it again.
+        The token is consumed last: if the store fails before, the provider can send it again.
         """
         try:
             token = await self._read(provider, logout_token)

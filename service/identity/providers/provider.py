@@ -43,7 +43,7 @@ class ProviderFailed(Exception):
 
 
 class ProviderUnavailable(ProviderFailed):
-    """The provider is away, or does not work as a provider should."""
+    """The provider is unavailable, or does not work as a provider should."""
 
 
 class ProviderRefused(ProviderFailed):
@@ -95,7 +95,7 @@ class ProviderDirectory:
         self._fetches: SingleFlight[str, KnownProvider] = SingleFlight()
 
     async def find(self, provider: IdentityProvider) -> KnownProvider:
-        """Return the provider, as it was before if it is away; ProviderUnavailable if it never answered."""
+        """Return the provider, as it was before if it is unavailable; ProviderUnavailable if it never answered."""
         if not provider.is_openid:
             return _read_configured_endpoints(provider)
         issuer = provider.issuer

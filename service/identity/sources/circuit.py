@@ -8,11 +8,11 @@ TOLERATED = 3
 """Failures in a row until the system counts as away."""
 
 PAUSE = 1.0
-"""Seconds between two questions to a system that is away."""
+"""Seconds between two requests to an unavailable system."""
 
 
 class Circuit:
-    """Refuses questions to a system that is away, except for one each second, which finds out whether it is back."""
+    """Circuit breaker: fails fast while a system is unavailable, except for one request each second, which finds out whether it is back."""
 
     def __init__(self) -> None:
         self._failed = 0

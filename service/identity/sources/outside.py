@@ -105,7 +105,7 @@ class OutsideUsers:
         return None
 
     async def find_token_user(self, sub: str) -> User | None:
-        """Return the user; while the system is away, as it was seen at most `users.grace` ago.
+        """Return the user; while the system is unavailable, as it was seen at most `users.grace` ago.
 
         That the system does not take a subject which it once gave ends no token.
         """

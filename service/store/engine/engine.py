@@ -50,7 +50,7 @@ KEYS_AT_ONCE = 1000
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What Redis says about its memory; of a Cluster, the server nearest to its limit."""
+    """Redis' report of its memory; of a Cluster, that of the server nearest to its limit."""
 
     used: int
     limit: int

@@ -62,7 +62,7 @@ _ABSENCES = (
     _ldap.BUSY,
     _ldap.UNAVAILABLE,
 )
-"""The errors that say that the directory is away; all others are answers."""
+"""The errors that say that the directory is unavailable; all others are answers."""
 
 Answer = TypeVar("Answer")
 

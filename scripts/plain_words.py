@@ -1,0 +1,70 @@
+"""Finds wording for which there is a common term, or which reads as a riddle: `python -m scripts.plain_words`.
+
+Each pattern has no good use here, so there is no list of exceptions.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+
+TEXT: Mapping[str, str] = {
+    r"scripts? of other origins": "CORS",
+    r"(system|store|server|directory|provider|issuer|endpoint|Redis) (that )?is away": "is unavailable",
+    r"(code|token|assertion|request|challenge|proof)s? (is|are|was|were) (not )?used up": "consumed",
+}
+"""What replaces a wording in any text."""
+
+DOCSTRING = re.compile(r"(What|Whom|Whose|Who|Which|How|Where|When|Why|Does)\b")
+"""The first word of a docstring of a module, class or function that is no statement."""
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_WRITTEN_ELSEWHERE = (
+    "CHANGELOG.md",
+    "scripts/plain_words.py",
+    "tests/documentation/test_plain_words.py",
+)
+
+
+def find_in_text(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines with a wording that has a common term, and the term."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, term in TEXT.items():
+            found = re.search(rf"\b{pattern}\b", line, re.IGNORECASE)
+            if found is not None:
+                yield number, f"say “{term}” for “{found[0]}”"
+
+
+def find_in_python(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings that begin with a question word."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, _DOCUMENTED):
+            found = DOCSTRING.match(ast.get_docstring(node) or "")
+            if found is not None:
+                line = 1 if isinstance(node, ast.Module) else node.lineno
+                yield line, f"a docstring is a statement, and does not begin with “{found[0]}”"
+
+
+def find_all() -> Iterator[str]:
+    """Yield all findings in the files that Git knows."""
+    listed = subprocess.check_output(
+        ["git", "ls-files", "*.py", "*.md"],
+        cwd=REPOSITORY,
+        text=True,
+    )
+    for name in listed.splitlines():
+        path = REPOSITORY / name
+        if name not in _WRITTEN_ELSEWHERE and path.exists():
+            text = path.read_text(encoding="utf-8")
+            found = [*find_in_text(text), *(find_in_python(text) if name.endswith(".py") else ())]
+            yield from (f"{name}:{line}: {problem}" for line, problem in sorted(found))
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(find_all()) or None)

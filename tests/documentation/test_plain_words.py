@@ -1,0 +1,28 @@
+"""The check of wording finds its patterns, and nothing in this repository."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.plain_words import find_all, find_in_python, find_in_text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It answers scripts of other origins.",
+        "The store is away.",
+        "A code is used up.",
+    ],
+)
+def test_wording_with_a_common_term_is_found(text: str) -> None:
+    assert [line for line, _ in find_in_text(text)] == [1]
+
+
+def test_docstring_that_begins_with_a_question_word_is_found() -> None:
+    source = '"""Statement."""\n\ndef find():\n    """What it finds."""\n'
+    assert [line for line, _ in find_in_python(source)] == [3]
+
+
+def test_repository_has_no_such_wording() -> None:
+    assert list(find_all()) == []
