@@ -6,7 +6,8 @@ Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -21,16 +22,24 @@ from service.authorize.parameters import (
     PARAMETERS,
     EndpointKind,
 )
-from service.authorize.parking import read_pushed_id
+from service.authorize.parking import PUSHED, Parking, read_pushed_id
 from service.authorize.reply_to import ReplyTo, find_client, find_reply_to, reply_to_device
 from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
+from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry
-from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
+from service.protocol.errors import (
+    AlreadyAnswered,
+    InvalidRequest,
+    InvalidRequestUri,
+    InvalidScope,
+    RefusedValue,
+    UnauthorizedClient,
+)
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OPENID
@@ -241,3 +250,68 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
             refusal = arrival.refusal or untrusted
             refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
             raise refusal from untrusted
+
+
+class ArrivingRequests(msgspec.Struct, frozen=True, kw_only=True):
+    """Opens authorization requests, and keeps those that their clients have pushed."""
+
+    reader: RequestReader
+    pushed: Parking
+    """Keeps the requests that clients have pushed."""
+
+    async def open(self, sent: Params, *, address: str) -> Arrival:
+        """Open a request that has just come in; an OAuthError from here is a page, never a redirect."""
+        client = await find_client(sent, self.reader.clients)
+        pushed_id = read_pushed_id(sent)
+        if pushed_id is not None:
+            return await self._find_pushed(pushed_id, sent, client, address)
+        return await self.reader.arrive(sent, client, AUTHORIZE, client_address=address)
+
+    async def push(self, arrival: Arrival) -> str:
+        """Keep a request that its client has pushed, and return the request_uri for the browser (RFC 9126 §2.2)."""
+        client, address = arrival.client, arrival.client_address
+        return PUSHED + await self.pushed.push(arrival.params, client, address=address)
+
+    async def _find_pushed(
+        self, pushed_id: str, sent: Params, client: Client, address: str
+    ) -> Arrival:
+        """Return the request that the client has pushed; nothing else that the browser sends counts (RFC 9126 §4)."""
+        pushed = None
+        with suppress(AlreadyAnswered):
+            pushed = await self.pushed.read(pushed_id)
+        if pushed is None or pushed.params.get("client_id") != client.client_id:
+            raise InvalidRequestUri(
+                "request_uri is unknown, expired or used: begin again at the application"
+            )
+        params = Params({**pushed.params.values, "request_uri": sent.every("request_uri")})
+        arrival = Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
+        await self.reader.reply_to(arrival)  # its redirect URI may not be registered any more
+        return arrival
+
+
+MOST_ACCEPTED = 20
+"""Accepted values that are listed for a refused one; the nearest."""
+
+
+async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple[str, ...]:
+    """Return the values that the refused parameter could have had, the nearest first: for the error page in development and `explain`."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for a page that few see
+
+    registry = clients.registry.current
+    accepted: dict[str, Iterable[str]] = {
+        "client_id": registry.permissions,
+        "resource": registry.spell(registry.apis_by_identifier),
+        "response_mode": RESPONSE_MODE_NAMES,
+    }
+    client = await clients.find(refused.client_id) if refused.client_id else None
+    if client is not None:
+        accepted |= {
+            "redirect_uri": client.redirect_uris,
+            "scope": client.permissions.scope,
+            "response_type": client.allowed_response_types,
+            "grant_type": client.allowed_grant_types,
+            "request_uri": client.request_uris or (),
+            "authorization_details": client.authorization_details_types or (),
+        }
+    ordered = sorted(accepted.get(refused.parameter or "", ()))
+    return tuple(get_close_matches((refused.value or "")[:200], ordered, n=MOST_ACCEPTED, cutoff=0))

@@ -8,8 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from service.authorize.answer import Answering
-from service.authorize.arriving import ArrivingRequests
-from service.authorize.checks import RequestReader
+from service.authorize.checks import ArrivingRequests, RequestReader
 from service.authorize.device import CONFIRM, DeviceRequests, place_in
 from service.authorize.interaction import Interaction, Step, choose_acr_step
 from service.authorize.parking import Claim, ParkedRequest, Parking, read_pushed_id

@@ -10,10 +10,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import JWT_SUFFIX, RESPONSE_MODES, choose_response_mode
 from service.clients.directory import Clients
-from service.clients.keys import ClientKeys
+from service.clients.keys import ClientKeys, Recipient
+from service.clock import clock
+from service.keys.jose import Key
+from service.keys.jwe import DEFAULT_ENC
 from service.model.client import Client
 from service.protocol.authorization_request import (
     NO_RESPONSE,
@@ -29,6 +31,38 @@ from service.protocol.uris import is_loopback, is_on_loopback, parse_client_id_u
 
 _FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
 """The mode by which an error is sent where the one that was asked for cannot carry tokens."""
+
+
+RESPONSE_JWT_LIFETIME = 10 * 60
+"""Seconds; JARM §2.1 recommends no more."""
+
+
+class ResponseJwts(msgspec.Struct, frozen=True, kw_only=True):
+    """Signs the responses to one client as JWTs, and encrypts them, by keys that are found before anything is granted (JARM §2.2)."""
+
+    client_id: str
+    signing_key: Key
+    recipient: Recipient | None
+    """None if the client has not registered for encryption."""
+
+    @classmethod
+    async def find_keys(cls, client: Client, keys: ClientKeys) -> ResponseJwts:
+        """Raise UnauthorizedClient if responses have to be encrypted and the client has no key for that."""
+        alg, enc = (
+            client.authorization_encrypted_response_alg,
+            client.authorization_encrypted_response_enc,
+        )
+        return cls(
+            client_id=client.client_id,
+            signing_key=keys.ring.signing_key(client.authorization_signed_response_alg),
+            recipient=alg and await keys.find_recipient(client, alg=alg, enc=enc or DEFAULT_ENC),
+        )
+
+    async def make(self, response: Mapping[str, str]) -> str:
+        """Return a JWT of the parameters of a response, which hold `iss` already."""
+        addressed = {**response, "aud": self.client_id, "exp": clock() + RESPONSE_JWT_LIFETIME}
+        signed = await self.signing_key.sign(addressed, typ="JWT")
+        return self.recipient.encrypt(signed.encode(), cty="JWT") if self.recipient else signed
 
 
 class ReplyTo(msgspec.Struct, frozen=True, kw_only=True):

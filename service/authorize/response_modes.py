@@ -1,6 +1,6 @@
 """Chooses how an authorization response is sent to the client; each mode is a function, and one line of the table.
 
-A mode whose name ends with `.jwt` is given one parameter, `response`, which is made by `response_jwt.py` (JARM §2.3).
+A mode whose name ends with `.jwt` is given one parameter, `response`, which is made by `reply_to.py` (JARM §2.3).
 """
 
 from __future__ import annotations

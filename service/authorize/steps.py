@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
 from service.authorize.second_factor import SECOND_FACTOR
 from service.identity.sign_in import AMR
 from service.model.registry import Registry
-from service.protocol.authorization_request import NO_RESPONSE
+from service.model.tenant import LinkName, Tenant
+from service.protocol.authorization_request import CREATE, NO_RESPONSE
 from service.protocol.errors import (
     AccessDenied,
     AccountSelectionRequired,
     ConsentRequired,
+    InteractionRequired,
     LoginRequired,
 )
+
+CREATE_ACCOUNT_PATH = "/account/create"
+
+Links = Mapping[LinkName, str]
 
 
 def _needs_account(interaction: Interaction) -> bool:
@@ -72,6 +80,29 @@ def _needs_consent(interaction: Interaction) -> bool:
         and request.claims.beyond_scope <= interaction.consented_claims
     )
     return client.require_consent and not is_remembered
+
+
+def find_register_link(links: Links, tenant: Tenant | None) -> str | None:
+    """Return the operator's page at which accounts are created, or the tenant's own."""
+    own: Links = tenant.links if tenant else {}
+    return own.get("register") or links.get("register")
+
+
+def make_create_account(links: Links) -> Step:
+    """Return the step at which a client asks for a new account (Initiating User Registration via OpenID Connect 1.0 §4).
+
+    It leads to that page until the user has signed in; it is needed nowhere without such a page.
+    """
+
+    def is_needed(interaction: Interaction) -> bool:
+        request = interaction.request
+        return (
+            CREATE in request.prompt
+            and not interaction.answers.authenticated
+            and find_register_link(links, request.tenant) is not None
+        )
+
+    return Step(path=CREATE_ACCOUNT_PATH, refusal=InteractionRequired, is_needed=is_needed)
 
 
 SELECT_ACCOUNT = Step(

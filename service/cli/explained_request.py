@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import click
 
-from service.authorize.accepted_values import find_accepted_values
 from service.authorize.checks import (
     Check,
     access_token_is_allowed_in_browser,
     checks_on,
     code_challenge_is_sent_when_required,
+    find_accepted_values,
 )
 from service.authorize.parameters import AUTHORIZE
 from service.cli.table import Rows

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from aiohttp import web
 
-from service.authorize.account_creation import PATH, find_register_link
-from service.authorize.steps import LOGIN
+from service.authorize.steps import CREATE_ACCOUNT_PATH, LOGIN, find_register_link
 from service.http.endpoint import see_other
 from service.pages.visits import Visits
 from service.protocol.redirect_uri import with_query
@@ -18,7 +17,7 @@ class CreateAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return (self.visits.errors.page(PATH, self.leave),)
+        return (self.visits.errors.page(CREATE_ACCOUNT_PATH, self.leave),)
 
     async def leave(self, request: web.Request) -> web.Response:
         """Send the user to that page; `return_to` is the login page, which goes on to the client."""

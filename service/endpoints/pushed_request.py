@@ -8,7 +8,7 @@ from http import HTTPStatus
 import msgspec
 from msgspec.structs import replace
 
-from service.authorize.arriving import ArrivingRequests
+from service.authorize.checks import ArrivingRequests
 from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
 from service.config.schema.file import Settings

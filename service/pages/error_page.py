@@ -9,7 +9,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from service.authorize.accepted_values import find_accepted_values
+from service.authorize.checks import find_accepted_values
 from service.authorize.user_codes import TooManyWrongCodes
 from service.clients.directory import Clients
 from service.events.authorizations import AuthorizationRefused

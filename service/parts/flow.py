@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from service.authorize import account_creation
 from service.authorize.answer import Answering
 from service.authorize.device import KEPT as KEPT_OF_DEVICES
 from service.authorize.device import DeviceRequests
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import KEPT
-from service.authorize.steps import BUILTIN_STEPS
+from service.authorize.steps import BUILTIN_STEPS, make_create_account
 from service.authorize.user_codes import UserCodes
 from service.authorize.visitors import Visitors
 from service.identity.fresh_logins import FreshLogins
@@ -41,7 +40,7 @@ def build_visitors(parts: Parts) -> Visitors:
     shared, records = parts.shared, parts.records
     return Visitors(
         registry=shared.registry,
-        steps=(account_creation.make_step(shared.configuration.ui.links), *BUILTIN_STEPS),
+        steps=(make_create_account(shared.configuration.ui.links), *BUILTIN_STEPS),
         sessions=records.sessions,
         partial_sign_ins=records.partial_sign_ins,
         fresh_logins=FreshLogins(shared.stores),

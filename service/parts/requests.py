@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from service.authorize.arriving import ArrivingRequests
-from service.authorize.checks import RequestReader
+from service.authorize.checks import ArrivingRequests, RequestReader
 from service.authorize.parameters import KEPT
 from service.authorize.parking import Parking
 from service.authorize.request_object import RequestObjects

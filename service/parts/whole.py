@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from service.authorize.arriving import ArrivingRequests
+    from service.authorize.checks import ArrivingRequests
     from service.authorize.flow import AuthorizeFlow
     from service.authorize.parking import Parking
     from service.clients.proofs import DpopProofs
