@@ -27,8 +27,7 @@ from service.events.authorizations import AuthorizationRefused
 from service.events.event import Emit
 from service.identity.access import Consents
 from service.identity.factors.methods import MFA
-from service.identity.factors.policy import find_requirement
-from service.identity.factors.second_factors import SecondFactors
+from service.identity.factors.second_factors import SecondFactors, find_requirement
 from service.identity.providers.claims import with_trusted_methods
 from service.model.client import Client
 from service.model.factors import Factors

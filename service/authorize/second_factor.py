@@ -8,7 +8,7 @@ import msgspec
 
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.identity.factors.methods import MFA
-from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.identity.factors.second_factors import find_requirement, lacks_second_factor
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import SignIn
 from service.model.factors import Factors

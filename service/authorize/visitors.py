@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from service.authorize.interaction import Step, UnfinishedSignIn
 from service.authorize.request import AuthorizeRequest
-from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.factors.stored import EnrolledFactors
 from service.identity.fresh_logins import FreshLogins
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions

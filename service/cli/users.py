@@ -14,8 +14,7 @@ from service.cli.table import format_option, print_json, print_table
 from service.config.configuration import Configuration
 from service.events.factors import FactorRemoved
 from service.events.users import UserDisabled, UserEnabled
-from service.identity.factors.passkey_owners import PasskeyOwners
-from service.identity.factors.stored import FactorsUnreadable, drop_factors
+from service.identity.factors.stored import FactorsUnreadable, PasskeyOwners, drop_factors
 from service.identity.passwords import usable_hash
 from service.identity.users import Directory
 from service.model.factors import Factors

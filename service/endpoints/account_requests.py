@@ -10,7 +10,7 @@ from aiohttp import web
 from service.ciba.pending import CibaRequests, PendingRequest
 from service.clock import clock
 from service.events.ciba import CibaApproved, CibaDenied
-from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.identity.factors.second_factors import find_requirement, lacks_second_factor
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_in import AMR
 from service.model.client import Client

@@ -7,8 +7,11 @@ from typing import ClassVar
 import msgspec
 
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
-from service.identity.factors.policy import find_requirement, lacks_second_factor
-from service.identity.factors.second_factors import SecondFactors
+from service.identity.factors.second_factors import (
+    SecondFactors,
+    find_requirement,
+    lacks_second_factor,
+)
 from service.identity.factors.totp import TotpMethod
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.tenants import find_tenant

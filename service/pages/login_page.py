@@ -10,8 +10,8 @@ from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN
-from service.identity.passkey_sign_in import PasskeySignIn
-from service.identity.passkeys import Asking
+from service.identity.factors.passkey_challenges import Asking
+from service.identity.factors.passkeys import PasskeySignIn
 from service.identity.providers.provider import (
     ProviderFailed,
     ProviderUnavailable,

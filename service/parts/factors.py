@@ -6,18 +6,17 @@ from urllib.parse import urlsplit
 
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges
 from service.identity.factors.methods import FactorMethod
-from service.identity.factors.notifying import SafeNotifier, open_user_notifier
-from service.identity.factors.passkey import (
+from service.identity.factors.passkey_challenges import Passkeys, find_relying_party
+from service.identity.factors.passkeys import (
     PasskeyEnrolment,
     PasskeyMethod,
+    PasskeySignIn,
     UserPasskeys,
 )
-from service.identity.factors.passkey_owners import PasskeyOwners
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
-from service.identity.factors.second_factors import SecondFactors
+from service.identity.factors.second_factors import SafeNotifier, SecondFactors, open_user_notifier
+from service.identity.factors.stored import PasskeyOwners
 from service.identity.factors.totp import TotpEnrolment, TotpMethod
-from service.identity.passkey_sign_in import PasskeySignIn
-from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
 from service.identity.users import Directory
 from service.parts.shared import Shared

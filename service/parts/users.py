@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from service.identity.access import Authorizations, Consents, GrantedAccess
-from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.guesses import Guesses
-from service.identity.factors.stored import StoredFactors
+from service.identity.factors.stored import EnrolledFactors, StoredFactors
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import PartialSignIns
 from service.identity.sources import Tools, open_users

@@ -49,7 +49,7 @@ OF_SIGN_IN = {
     "pyotp",
     "service.ciba.pending",
     "service.clients.authentication.authentication",
-    "service.identity.passkeys",
+    "service.identity.factors.passkey_challenges",
     "service.identity.providers.sign_in",
     "service.identity.sign_in",
     "service.identity.sources.outside",

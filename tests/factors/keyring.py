@@ -8,7 +8,7 @@ from typing import Any
 from fido2.utils import websafe_encode
 from msgspec.structs import replace
 
-from service.identity.passkeys import Asking
+from service.identity.factors.passkey_challenges import Asking
 from service.model.factors import Factors
 from tests.driving.authenticator import Authenticator
 from tests.driving.browser import Browser, Page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.events.factors import FactorEnrolled, FactorRemoved, PasskeyRejected
-from service.identity.factors.passkey import MAX_PASSKEYS
+from service.identity.factors.passkeys import MAX_PASSKEYS
 from tests.conftest import Clock, Start
 from tests.driving.authenticator import PRESENT, Authenticator
 from tests.driving.browser import Browser, Page

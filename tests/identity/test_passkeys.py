@@ -16,8 +16,8 @@ from fido2.utils import websafe_encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.identity import webauthn
-from service.identity.passkeys import (
+from service.identity.factors import webauthn
+from service.identity.factors.passkey_challenges import (
     MAX_RESPONSE,
     Asking,
     PasskeyRefused,

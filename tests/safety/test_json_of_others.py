@@ -28,7 +28,7 @@ READS_OWN_JSON = {
     "authorize/parking.py": "a record of the store",
     "clients/registration/registration.py": "an array of texts, where nothing is within another",
     "identity/factors/totp.py": "a record of the store",
-    "identity/passkeys.py": "members of known types",
+    "identity/factors/passkey_challenges.py": "members of known types",
     "identity/sign_ins.py": "a record of the store",
     "keys/jose.py": "keys of files and of the store",
     "keys/stored_keys.py": "a record of the store",

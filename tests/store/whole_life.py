@@ -46,7 +46,7 @@ CONSTANTS = {
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,
     "service.identity.provider_sessions.REMEMBERED": 1,
-    "service.identity.passkeys.LIFETIME": 2,
+    "service.identity.factors.passkey_challenges.LIFETIME": 2,
     "service.identity.access.YEAR": 2,
     "service.identity.refusal_costs.LIFETIME": 2,
     "service.identity.fresh_logins.FRESH": 2,

@@ -20,9 +20,8 @@ from service.events.factors import (
     RecoveryCodesRenewed,
 )
 from service.identity.factors.methods import Asked, FactorAttempt
-from service.identity.factors.notifying import SafeNotifier
 from service.identity.factors.recovery_codes import hash_code, new_codes
-from service.identity.factors.second_factors import SecondFactors
+from service.identity.factors.second_factors import SafeNotifier, SecondFactors
 from service.model.factors import FactorChange, FactorNotice, Factors, Totp
 from service.protocol.params import Params
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.methods import Asked, FactorAttempt
+from service.identity.factors.stored import EnrolledFactors
 from service.model.factors import Factors
 
 HOW_MANY = 10

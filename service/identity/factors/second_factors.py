@@ -1,21 +1,58 @@
-"""Verifies second factors, whatever their method, and counts wrong ones (NIST SP 800-63B §5.2.2)."""
+"""Decides who needs a second factor, verifies it whatever its method, and counts wrong ones (NIST SP 800-63B §5.2.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import cast
 
 import msgspec
+import structlog
 
+from service.config import plugins
 from service.events.event import Emit
-from service.events.factors import FactorAccepted, FactorFailure, FactorLocked, FactorRefused
-from service.identity.factors.enrolled import EnrolledFactors
+from service.events.factors import (
+    FactorAccepted,
+    FactorFailure,
+    FactorLocked,
+    FactorRefused,
+    UserNotifierFailed,
+)
 from service.identity.factors.guesses import Guesses
-from service.identity.factors.methods import FactorAttempt, FactorMethod
-from service.identity.factors.notifying import SafeNotifier
+from service.identity.factors.methods import MFA, FactorAttempt, FactorMethod
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
+from service.identity.factors.stored import EnrolledFactors
 from service.identity.sign_in import Throttle
-from service.model.factors import FactorNotice, Factors
+from service.model.client import Client
+from service.model.factors import FactorNotice, Factors, UserNotifier
 from service.model.handle import digest
+from service.model.mfa import RequiredFactor
+from service.model.registry import Registry
+
+log = structlog.stdlib.get_logger(__name__)
+
+NOTIFIER_SECONDS = 10
+"""Seconds that a notifier may take; the person's page waits as long."""
+
+
+def find_requirement(registry: Registry, client: Client | None) -> RequiredFactor:
+    """Return who needs a second factor at this client, or, without one, for the own account.
+
+    At the own account everybody with a second factor needs it: the password alone would be enough to add a
+    factor there, or to remove them all.
+    """
+    if client is not None:
+        return client.mfa_required or registry.mfa.required
+    return "enrolled" if registry.mfa.required == "never" else registry.mfa.required
+
+
+def lacks_second_factor(
+    methods: Collection[str], factors: Factors, requirement: RequiredFactor
+) -> bool:
+    """Return whether a sign-in by these methods has to be completed by a second factor."""
+    if MFA in methods or requirement == "never":
+        return False
+    return requirement == "always" or factors.is_enrolled
 
 
 class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,9 +85,7 @@ class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
             await self.throttle.give_back(digest(who), address)
             await self.guesses.forget(who)
             self.emit(FactorAccepted(subject=who, method=name, address=address))
-            if (
-                name == RecoveryCodeMethod.name
-            ):  # which its owner needs rarely, and a thief has found
+            if name == RecoveryCodeMethod.name:  # its owner needs it rarely; a thief has found it
                 notice = FactorNotice(subject=who, change="recovery_code_used", method=name)
                 await self.notifier.notify(notice)
             return amr
@@ -74,3 +109,31 @@ class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
             await self.throttle.give_back(account, address)
             return False, 0
         return True, max(lock, self.guesses.find_lock(count))
+
+
+def open_user_notifier(name: str | None) -> UserNotifier | None:
+    """Return the operator's notifier, made once without arguments; None without a name. Raise CannotServe if that fails."""
+    if name is None:
+        return None
+    return cast(
+        "UserNotifier", plugins.make_plugin(name, ("users", "notifier"), plugins.require_notifier)
+    )
+
+
+class SafeNotifier(msgspec.Struct, frozen=True):
+    """Tells users of changes to their second factors; a notifier that fails never fails the request."""
+
+    notifier: UserNotifier | None
+    emit: Emit
+
+    async def notify(self, notice: FactorNotice) -> None:
+        """Tell the person; a failure is an event, because the change is made in any case."""
+        if self.notifier is None:
+            return
+        try:
+            async with asyncio.timeout(NOTIFIER_SECONDS):
+                await self.notifier.notify(notice)
+        except Exception as error:
+            log.exception("the user notifier failed", change=notice.change)
+            cause = plugins.describe_exception(error)
+            self.emit(UserNotifierFailed(subject=notice.subject, change=notice.change, cause=cause))

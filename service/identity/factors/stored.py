@@ -1,19 +1,26 @@
-"""Keeps the second factors of people in Redis, sealed under `signing.encryption_key` and without a TTL."""
+"""Reads and changes the second factors of a person; they are kept in Redis, sealed, unless the users' own system has them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import structlog
+from msgspec.structs import replace
 
 from service.keys.sealing import Seal, Unreadable
-from service.model.factors import Factors
-from service.model.handle import digest
+from service.model.factors import Factors, FactorStore
+from service.model.handle import digest, new_selector
+from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
 from service.store.keyvalue import StoreUnavailable
 from service.store.records import Encoding
 from service.store.stores import Stores
 
 log = structlog.stdlib.get_logger(__name__)
+
+ATTEMPTS = 10
+"""Changes of the same person's factors at the same moment that one of them waits for."""
 
 
 class FactorsUnreadable(StoreUnavailable):
@@ -31,7 +38,7 @@ CONTENT = Encoding("factors", OwnedFactors)
 
 
 class StoredFactors(msgspec.Struct, frozen=True):
-    """The `FactorStore` in Redis."""
+    """The `FactorStore` in Redis, sealed under `signing.encryption_key` and without a TTL."""
 
     stores: Stores
     seal: Seal
@@ -76,3 +83,48 @@ class StoredFactors(msgspec.Struct, frozen=True):
 async def drop_factors(stores: Stores, sub: str) -> None:
     """Remove the factors unread, also those that cannot be decrypted."""
     await stores.kv.write(stores.factors.drop(digest(sub)), durable=True)
+
+
+class EnrolledFactors(msgspec.Struct, frozen=True):
+    """Each change is made once over all replicas, because it replaces exactly the version that it was computed from."""
+
+    store: FactorStore
+
+    async def find(self, sub: str) -> Factors:
+        return await self.store.find_factors(sub)
+
+    async def change(self, sub: str, change: Callable[[Factors], Factors | None]) -> Factors | None:
+        """Store what `change` makes of the factors; None where it makes nothing of them, such as of a used code.
+
+        It is called again if somebody else was faster, with what is stored by then.
+        """
+        for _ in range(ATTEMPTS):
+            before = await self.store.find_factors(sub)
+            after = change(before)
+            if after is None:
+                return None
+            after = replace(after, version=new_selector())
+            if await self.store.replace_factors(sub, after, instead_of=before.version):
+                return after
+        raise TemporarilyUnavailable("the second factors change too often at once")
+
+
+class PasskeyOwners(msgspec.Struct, frozen=True):
+    """Finds the owner of a passkey, because authenticators do not send the user's `sub`."""
+
+    stores: Stores
+
+    async def claim(self, credential_id: str, sub: str) -> bool:
+        """Note whose passkey it is; False if it is another user's (WebAuthn §7.1)."""
+        records, kv = self.stores.passkey_owners, self.stores.kv
+        key = digest(credential_id)
+        is_new = await kv.replace(records.key(key), old=None, new=records.encode(sub))
+        return is_new or await self.find(credential_id) == sub
+
+    async def find(self, credential_id: str) -> str | None:
+        """Return the subject identifier of the passkey's user."""
+        (sub,) = await self.stores.kv.read(self.stores.passkey_owners.read(digest(credential_id)))
+        return sub
+
+    async def release(self, credential_id: str) -> None:
+        await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))

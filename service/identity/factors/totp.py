@@ -13,9 +13,9 @@ from pyotp import random_base32
 from pyotp.totp import TOTP
 
 from service.clock import clock
-from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import Asked, FactorAttempt
+from service.identity.factors.stored import EnrolledFactors
 from service.keys.sealing import Seal, Unreadable
 from service.model.factors import Factors, Totp
 from service.protocol.params import Params

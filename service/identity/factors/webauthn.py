@@ -22,7 +22,7 @@ from fido2.webauthn import (
     UserVerificationRequirement,
 )
 
-from service.identity.passkeys import ALGORITHMS, PasskeyRefused
+from service.identity.factors.passkey_challenges import ALGORITHMS, PasskeyRefused
 from service.model.factors import Passkey
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
 
 if TYPE_CHECKING:
-    from service.identity.webauthn import WebAuthn
+    from service.identity.factors.webauthn import WebAuthn
 
 ALGORITHMS = (-8, -7, -257)
 """Those of new passkeys, as COSE numbers them: Ed25519, ES256 and RS256 (WebAuthn Level 3 §5.4), the best first."""
@@ -247,7 +247,7 @@ class Passkeys(msgspec.Struct, frozen=True, kw_only=True):
         return challenge
 
     def _webauthn(self, answer: Answer) -> WebAuthn:
-        from service.identity import webauthn  # noqa: PLC0415 - a library, for those who use passkeys
+        from service.identity.factors import webauthn  # noqa: PLC0415 - a library, for those who use passkeys
 
         return webauthn.WebAuthn(
             rp_id=self.party.rp_id, origin=self.party.origin, challenge=answer.challenge
