@@ -1,4 +1,4 @@
-"""Reads the configuration in a process that ends, so that YAML and the rules are not kept in one that serves."""
+"""Reads the configuration again in a process that ends, so that requests do not wait for it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 from traceback import print_exc
@@ -18,17 +17,6 @@ from service.cli.importing import without_unwanted
 from service.config.configuration import Configuration, collector_paused
 from service.config.problem import ConfigError, Problem
 from service.observe.logs import configure_logs
-
-NEEDED_BY_BOTH = (
-    "service.authorize.response_modes",
-    "service.clients.authentication",
-    "service.grants",
-    "service.clients.registration.rules",
-    "service.identity.hashing",
-    "email.message",
-    "shutil",
-)
-"""Imported before the fork, because each process would import it afterwards."""
 
 NICENESS = 10
 """Of a process that reads for one that serves already."""
@@ -46,34 +34,6 @@ INSTALLED = _find_installed()
 """At the start of this process."""
 
 ANOTHER_RELEASE = "another release was installed since the start; restart the service to read it"
-
-
-def begin_to_read(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
-    """Fork a process that reads while this one goes on; return what waits for it. Both raise ConfigError.
-
-    A process with threads must not fork so, because a lock that another thread holds is held in the child for ever.
-    """
-    with without_unwanted():
-        for name in NEEDED_BY_BOTH:
-            import_module(name)
-    try:
-        receiving, sending = os.pipe()
-        child = os.fork()
-    except OSError as error:  # such as too many processes or open files
-        raise _cannot_be_read(file, error) from error
-    if not child:
-        os.close(receiving)
-        _answer(sending, file, environ)
-    os.close(sending)
-
-    def wait() -> Configuration:
-        try:
-            return _receive(receiving, file)
-        finally:
-            with suppress(ChildProcessError):  # where SIGCHLD was ignored before the start
-                os.waitpid(child, 0)
-
-    return wait
 
 
 def read(file: Path, environ: Mapping[str, str]) -> Configuration:

@@ -1,15 +1,17 @@
-"""`serve`: has the configuration read by another process, and imports meanwhile what serves it."""
+"""`serve`: reads the configuration, and serves it."""
 
 from __future__ import annotations
 
 import gc
 import os
+import sys
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from service.cli import apart, settings
+from service.cli import settings
 from service.cli.authorities import late_authorities
 from service.cli.importing import without_unwanted
 from service.cli.settings import environment_option, flags_of, shown_as_refused
@@ -72,12 +74,14 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     environ = {**os.environ, **given}
     gc.disable()  # until everything is there, and is looked at once
     configure_logs("warning", environ)  # for what an operator's class logs when it is imported
-    with shown_as_refused(given):
-        wait = apart.begin_to_read(file, environ)
-        with without_unwanted(), late_authorities():
-            from service.cli import serving  # noqa: PLC0415 - while the other process reads
+    with shown_as_refused(given), without_unwanted():
+        from service.start.load import load_to_serve  # noqa: PLC0415 - without what libraries import in vain
 
-        configuration = wait()
+        with redirect_stdout(sys.stderr):  # an operator's class may print something
+            configuration = load_to_serve(file, environ)
+        with late_authorities():
+            from service.cli import serving  # noqa: PLC0415 - likewise
+
     if configuration.store.url.startswith("memory:"):
         with without_unwanted():
             import_module("fakeredis")

@@ -1,21 +1,18 @@
-"""A process that serves lets another one read its configuration, and has nothing in memory that only reading needs."""
+"""A process that serves lets another one read its configuration again."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from errno import EAGAIN, EMFILE
+from errno import EMFILE
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from click.testing import CliRunner
 
 from service.cli import apart
-from service.cli.program import program
 from service.config.configuration import Configuration
 from service.config.problem import ConfigError, Problem
 from service.config.reload import ReloadableRegistry
@@ -85,20 +82,6 @@ def test_too_many_open_files_are_a_problem(file: Path, monkeypatch: pytest.Monke
         apart.read(file, {})
 
 
-@pytest.mark.parametrize("call", ["pipe", "fork"])
-def test_start_that_cannot_fork_is_refused_plainly(
-    file: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    monkeypatch.setattr(
-        os, call, Mock(side_effect=OSError(EAGAIN, "Resource temporarily unavailable"))
-    )
-    told = CliRunner().invoke(program, ["serve", "--config", str(file)])
-    assert (told.exit_code, told.output) == (
-        1,
-        f"{file}: error: cannot be read by another process: Resource temporarily unavailable\n",
-    )
-
-
 def test_signal_to_all_processes_of_the_service_does_not_refuse_a_reload(file: Path) -> None:
     """A supervisor, or Ctrl-C, stops them together; the file has done nothing wrong."""
     file.with_name("stopping.py").write_text(
@@ -122,15 +105,6 @@ def test_signal_to_all_processes_of_the_service_does_not_refuse_a_reload(file: P
     assert told.stdout == "stopping\n"
     assert "stopping:Grant" in told.stderr
     assert "ended before it was done" not in told.stderr
-
-
-def test_process_that_reads_for_one_that_was_stopped_ends_in_silence() -> None:
-    program = (
-        "import os; from pathlib import Path; from service.cli import apart; "
-        f"apart.begin_to_read(Path({str(EXAMPLE)!r}), {{}}); os._exit(0)"
-    )
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-    assert told.stderr.decode() == ""
 
 
 def test_answer_of_another_release_is_a_problem(
@@ -170,62 +144,3 @@ def test_change_is_seen_after_a_process_that_died(file: Path) -> None:
     assert not registry.reload()
     file.write_text("issuer: https://auth.example.com/changed\n")
     assert registry.files.differ_from(registry.files.now())
-
-
-def test_start_where_ended_processes_are_not_waited_for() -> None:
-    """Whoever starts the service may have it ignore SIGCHLD, which is inherited (POSIX, `exec`)."""
-    program = (
-        "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); from pathlib import Path; "
-        "from service.cli import apart; "
-        f"print(apart.begin_to_read(Path({str(EXAMPLE)!r}), {{}})().issuer)"
-    )
-    told = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
-    assert told.returncode == 0, told.stderr.decode()
-
-
-def test_what_only_reading_or_the_embedded_store_needs_is_not_imported_to_serve() -> None:
-    told = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import json, sys; import service.cli.serve, service.cli.serving; print(json.dumps([*sys.modules]))",
-        ],
-        check=True,
-        capture_output=True,
-    ).stdout
-    imported = {*json.loads(told)}
-    assert "service.app" in imported
-    assert "hiredis" in imported
-    assert not imported & {"yaml", "service.start.rules"}
-    assert "fakeredis" not in imported
-
-
-IMPORTED = """
-import json, os, sys
-from importlib import import_module
-from pathlib import Path
-from service.cli.apart import NEEDED_BY_BOTH
-from service.cli.importing import without_unwanted
-with without_unwanted():
-    for name in NEEDED_BY_BOTH:
-        import_module(name)
-    before = {*sys.modules}
-    {following}
-print(json.dumps([*({*sys.modules} - before)]))
-"""
-
-
-def packages_imported_after_the_fork(following: str) -> set[str]:
-    program = IMPORTED.replace("{following}", following)
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout
-    return {each.partition(".")[0] for each in json.loads(told)}
-
-
-def test_no_library_is_imported_by_both_processes() -> None:
-    reads = "from service.start.load import load_to_serve; load_to_serve(Path(%r), {})"
-    reading = packages_imported_after_the_fork(reads % str(EXAMPLE))
-    serving = packages_imported_after_the_fork("import service.cli.serving")
-    assert "yaml" in reading
-    assert {"aiohttp", "cryptography"} <= serving
-    both = {each for each in reading & serving if "cython" not in each}  # of compiled modules
-    assert both <= {"service", *sys.stdlib_module_names} - {"email", "shutil"}
