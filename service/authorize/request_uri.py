@@ -15,8 +15,7 @@ from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
-from service.model.client_http import ClientHttp
-from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpClient, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri, RefusedValue
 from service.protocol.params import MAX_LENGTH
 from service.store.rate_limit import site_of

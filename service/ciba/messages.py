@@ -32,8 +32,7 @@ from service.model.backchannel import (
     message_id,
 )
 from service.model.client import Client
-from service.model.client_http import ClientHttp
-from service.model.outgoing import HttpBody, Unreachable
+from service.model.outgoing import ClientHttp, HttpBody, Unreachable
 from service.model.request_context import current_traceparent
 from service.outbox.queue import Outbox
 from service.protocol.scope import format_scope

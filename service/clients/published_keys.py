@@ -14,8 +14,7 @@ from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, UnknownKey
 from service.keys.jose import VerifiedClaims
-from service.model.client_http import ClientHttp
-from service.model.outgoing import HttpClient, Unreachable
+from service.model.outgoing import ClientHttp, HttpClient, Unreachable
 from service.model.registry import KeyOwner
 from service.protocol.json_input import parse_json
 

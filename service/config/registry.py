@@ -14,7 +14,7 @@ from service.model import registry
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsType
-from service.model.extension_grant import ExtensionGrantRegistration
+from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI, FAPI2_ALGORITHMS
 from service.model.tenant import Tenant

@@ -29,9 +29,8 @@ from service.http.endpoint import (
     raw_path,
 )
 from service.http.key_proofs import OriginalRequest, TokenGuard
-from service.model.check import Demand
 from service.model.credentials import RequestCredentials
-from service.model.registry import ApiResource, LiveRegistry
+from service.model.registry import ApiResource, Demand, LiveRegistry
 from service.protocol.errors import (
     InsufficientScope,
     InsufficientUserAuthentication,

@@ -15,7 +15,7 @@ from service.config.problem import CannotServe, Finding
 from service.events.event import Emit
 from service.events.tokens import ExtensionGrantFailed
 from service.model.authorization import Authorization
-from service.model.extension_grant import ExtensionGrantRegistration
+from service.model.grant_types import ExtensionGrantRegistration
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import (
     DerivedGrant,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
-from service.model.conditions import is_any_met
 from service.model.tenant import CLAIM
+from service.model.user import is_any_met
 from service.protocol.claims import find_expected_type
 
 

@@ -15,8 +15,7 @@ from service.events.users import (
     BackChannelLogoutPostponed,
 )
 from service.model.client import Client
-from service.model.client_http import ClientHttp
-from service.model.outgoing import Unreachable
+from service.model.outgoing import ClientHttp, Unreachable
 from service.model.session import LogoutDelivery
 from service.outbox.queue import Outbox
 from service.protocol.errors import OAuthError

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from service.model.handle import digest
-from service.model.local_text import LocalText
+from service.model.types import LocalText
 from service.protocol.authorization_details import Detail
 
 MessageKind = Literal["ping", "webhook"]

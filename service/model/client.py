@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
-from service.model.conditions import is_any_met
 from service.model.handle import digest
 from service.model.polling import CIBA, DEVICE_CODE
 from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
-from service.model.user import LOCAL
+from service.model.user import LOCAL, is_any_met
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE

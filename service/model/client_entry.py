@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 import msgspec
 
 from service.model import types
-from service.model.mfa import RequiredFactor
+from service.model.authentication_context import RequiredFactor
 from service.model.profiles import ProfileName, ProfileOptions
 from service.model.secret import Secret
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type

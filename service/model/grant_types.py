@@ -1,9 +1,12 @@
-"""Finds the grant type that a wrong name means, as people write it from memory."""
+"""Grant types: what a wrong name means, as people write it from memory, and handlers that an operator adds (RFC 6749 §4.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
+from service.model import types
 from service.model.polling import CIBA, DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
@@ -23,3 +26,14 @@ _MEANT: Mapping[str, str] = {
 def find_meant_grant_type(written: str) -> str | None:
     """Return the grant type of the protocol that a short or a common name stands for."""
     return _MEANT.get(written.lower().replace("-", "_").replace(" ", "_"))
+
+
+class ExtensionGrantRegistration(msgspec.Struct, frozen=True, kw_only=True):
+    """A handler of a further grant type (RFC 6749 §4.5)."""
+
+    handler: types.PluginName
+    """The handler's import path, or its name in the entry point group token_service.grants."""
+    timeout: types.Timeout = 10
+    """The longest time for one request; a request that takes longer is refused."""
+    options: dict[str, object] = msgspec.field(default_factory=dict)
+    """The first argument of the handler's class."""

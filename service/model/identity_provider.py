@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from service.model import types
-from service.model.conditions import is_any_met
+from service.model.user import is_any_met
 from service.protocol.typed_text import normalize_domain
 
 PRIVATE_KEY_JWT = "private_key_jwt"

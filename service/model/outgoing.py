@@ -8,6 +8,8 @@ from typing import Protocol
 
 import msgspec
 
+from service.model.registry import KeyOwner
+
 
 class Unreachable(Exception):
     """No usable answer came: refused, too late, too long; the message is for the log."""
@@ -44,3 +46,13 @@ class HttpClient(Protocol):
     ) -> HttpAnswer:
         """Send a GET request, or a form or other body by POST; `authorization` is the header's whole value."""
         ...
+
+
+class ClientHttp(msgspec.Struct, frozen=True, kw_only=True):
+    """The HTTP clients for the URLs of clients and APIs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
+
+    free: HttpClient
+    guarded: HttpClient
+
+    def choose(self, owner: KeyOwner) -> HttpClient:
+        return self.guarded if owner.dynamically_registered else self.free

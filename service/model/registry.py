@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Mapping
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 import msgspec
 
 from service.model import types
-from service.model.authentication_context import AuthenticationContext
-from service.model.check import CheckSettings, Demand
+from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
-from service.model.extension_grant import ExtensionGrantRegistration
+from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
-from service.model.mfa import Mfa
 from service.model.secret import Secret
 from service.model.tenant import CLAIM, Tenant
-from service.model.token_exchange import ExchangeRule
-from service.model.trust_domain import TrustDomain
+from service.model.token_exchange import ExchangeRule, TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 from service.model.workload import WorkloadIssuer, find_template
@@ -39,6 +36,29 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 """The scope values of OIDC Core §5.4 with their claims."""
 
 _TENANT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of `/connect/check` about the API."""
+
+    cache: types.Duration = 0
+    """How long a proxy may use an answer again for the same token, URL and check. A revocation counts that much later. 0: never."""
+    token: Literal["none", "jwt", "txn_token"] = "none"
+    """What the API gets in place of the caller's token. jwt: a JWT for this API alone in `Authorization`, which lives for a minute
+    at most; txn_token: a transaction token in `Txn-Token`; none: neither. Such answers are never used again."""
+    trust_domain: types.ClientId | None = None
+    """The trust domain of the transaction tokens; null: the only one of trust_domains."""
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """The requirements of a request to the API; proxies that append the original path name it (`/connect/check/API/NAME/…`)."""
+
+    scope: frozenset[types.ScopeValue] = frozenset()
+    """The scope values that the access token must all have."""
+    acr: types.Text | None = None
+    """The authentication context that the user must have met (RFC 9470); null: any."""
+    max_age: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """How many seconds ago the user may have authenticated at most; null: any time."""
 
 
 class ApiResourceEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,7 @@
-"""The rules of token exchange: clients, the tokens that they may exchange, and the results (RFC 8693)."""
+"""The rules of token exchange (RFC 8693), the targets of ID-JAGs, and the trust domains of transaction tokens.
+
+The numbers of the drafts are in grants/token_exchange/.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,24 @@ from typing import Annotated, Literal
 import msgspec
 
 from service.model import types
-from service.model.id_jag_target import IdJagTarget
 from service.protocol.token_types import RequestedTokenType, SubjectTokenType
 
 EVERY_CLIENT = "*"
 SELF = "self"
 """The name of this service among the issuers of subject tokens."""
+
+
+class IdJagTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """Another authorization server, and what clients may do there in the name of users of this service."""
+
+    issuer: types.WebUrl
+    """Its issuer identifier: the `audience` of the exchange, and the `aud` of the ID-JAG."""
+    resources: tuple[types.Text, ...] = ()
+    """The resources (RFC 8707) behind it that may be asked for; a request that names none gets all of them."""
+    scopes: frozenset[types.ScopeValue] = frozenset()
+    """The scope values there that may be asked for; a request that names none gets all of them."""
+    client_ids: dict[types.ClientId, types.ClientId] = msgspec.field(default_factory=dict)
+    """Clients of this service that have another client_id there: {ours: theirs}."""
 
 
 class ExchangeRuleEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,3 +91,30 @@ class ExchangeRule(ExchangeRuleEntry, frozen=True, kw_only=True):
         if case.requested_token_type not in self.requested_token_types:
             return "requested_token_types"
         return "actor" if self.actor == ("none" if case.has_actor else "required") else None
+
+
+class TrustDomain(msgspec.Struct, frozen=True, kw_only=True):
+    """A trust domain, for whose workloads this service makes transaction tokens (draft-ietf-oauth-transaction-tokens-10)."""
+
+    name: types.ClientId
+    """The `aud` of its transaction tokens, and the `audience` of requests for them."""
+    clients: frozenset[types.ClientId] = frozenset()
+    """The clients that may ask for transaction tokens."""
+    lifetime: types.Lifetime = 30
+    """How long a transaction token lives; never longer than its subject token."""
+    scopes: Annotated[frozenset[types.ScopeValue], msgspec.Meta(min_length=1)]
+    """The purposes that may be asked for by `scope`; they need not be registered anywhere else."""
+    transaction_context: dict[types.ScopeValue, frozenset[types.Text]] = msgspec.field(
+        default_factory=dict
+    )
+    """By scope value: the members of `request_details` that become `tctx`; all others are left out."""
+    subject_token_types: Annotated[
+        frozenset[Literal["access_token", "self_signed", "unsigned_json"]],
+        msgspec.Meta(min_length=1),
+    ] = frozenset({"access_token"})
+    """The subject tokens that are accepted: access_token of this service, self_signed by a key of the client, unsigned_json,
+    which the client only claims."""
+    replacement: frozenset[types.ClientId] = frozenset()
+    """The clients that may replace a transaction token by one that says more or is for less."""
+    max_context_bytes: Annotated[int, msgspec.Meta(ge=2, le=16384)] = 4096
+    """The longest request_context and request_details, each as JSON."""

@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from service.model.local_text import LocalText, local_text
-
 Network = IPv4Network | IPv6Network
 Location = tuple[str | int, ...]
 Kind = Literal[
@@ -218,6 +216,36 @@ def _logo(value: object) -> Path | str:
 
 def _json_schema(value: object) -> Path | Mapping[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else _path(value)
+
+
+NO_LANGUAGE = ""
+"""The key of a text without a language tag."""
+
+
+class LocalText(msgspec.Struct, frozen=True):
+    """One text by language tag in lower case (OpenID Connect Dynamic Client Registration §2.1), such as `{"en": "Orders", "de-at": "Bestellungen"}`."""
+
+    by_language: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return self.in_language(NO_LANGUAGE)
+
+    def in_language(self, *tags: str) -> str:
+        """Return the text in the first of these languages that exists, else the first text."""
+        return self.by_language[self.find_language(*tags)]
+
+    def find_language(self, *tags: str) -> str:
+        """Return the tag, in lower case, of the text that is shown in these languages."""
+        for tag in (*tags, NO_LANGUAGE):
+            for wanted in (tag.lower(), tag.lower().partition("-")[0]):
+                if wanted in self.by_language:
+                    return wanted
+        return next(iter(self.by_language))
+
+
+def local_text(texts: Mapping[str, str]) -> LocalText:
+    """Make a text of texts by tags in any spelling."""
+    return LocalText({tag.lower().replace("_", "-"): text for tag, text in texts.items()})
 
 
 def _texts(value: object) -> str | LocalText:

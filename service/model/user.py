@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, Protocol, cast, runtime_checkable
 
 import msgspec
 
@@ -185,3 +185,19 @@ def fold_username(username: str) -> str:
     """Return the trimmed, NFKC case-folded form in which user names are compared (Unicode §3.13)."""
     composed = unicodedata.normalize("NFKC", trim_name(username))
     return unicodedata.normalize("NFKC", composed.casefold())
+
+
+def is_any_met(
+    conditions: Iterable[Mapping[str, Iterable[object]]], claims: Mapping[str, object]
+) -> bool:
+    """Return whether one of the conditions holds; a claim that is a list has all the values in it."""
+    return any(
+        all(_has_value(claims.get(name), accepted) for name, accepted in condition.items())
+        for condition in conditions
+    )
+
+
+def _has_value(claim: object, accepted: Iterable[object]) -> bool:
+    """Return whether the claim, or one of its values, is accepted; true is not 1."""
+    values = cast("list[object]", claim) if isinstance(claim, list) else [claim]
+    return any(type(value) is type(one) and value == one for value in values for one in accepted)

@@ -18,7 +18,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from markupsafe import Markup
 
-from service.model.local_text import LocalText
+from service.model.types import LocalText
 from service.protocol.http_headers import read_qualities
 
 SOURCE_LANGUAGE = "en"

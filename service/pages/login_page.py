@@ -19,9 +19,9 @@ from service.identity.providers.provider import (
 )
 from service.identity.tenants import find_tenant_of_address
 from service.model.identity_provider import IdentityProvider
-from service.model.local_text import LocalText
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
+from service.model.types import LocalText
 from service.model.user import LOCAL
 from service.pages.visits import ACCOUNT, REQUESTS, SECURITY, Visit, Visits, return_path
 

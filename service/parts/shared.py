@@ -12,8 +12,7 @@ from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.events.event import Emit, Event
 from service.events.timings import EmitAtOnce, RequestAnswered, ignore_timing
-from service.model.client_http import ClientHttp
-from service.model.outgoing import ClientCertificate, HttpClient
+from service.model.outgoing import ClientCertificate, ClientHttp, HttpClient
 from service.observe.event_log import EventLog, FanOut
 from service.outgoing.around import LateHttp, TimedHttp
 from service.store.memory import StoreMemory

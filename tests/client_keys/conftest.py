@@ -20,7 +20,7 @@ from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
-from service.model.client_http import ClientHttp
+from service.model.outgoing import ClientHttp
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
 from tests.driving.key_server import KeyServer, publishing

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from service.identity.hashing import hash_password
-from service.model.mfa import Mfa
+from service.model.authentication_context import Mfa
 from service.model.registry import Registry
 from service.model.user import User
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.model.conditions import is_any_met
+from service.model.user import is_any_met
 
 NAMES = st.sampled_from(["groups", "sub", "admin"])
 SCALARS = st.one_of(st.booleans(), st.integers(0, 2), st.sampled_from(["", "0", "1", "true", "a"]))

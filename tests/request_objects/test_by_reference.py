@@ -16,8 +16,7 @@ from service.authorize.request_uri import (
     RequestUris,
 )
 from service.keys.jose import MAX_JWT_LENGTH
-from service.model.client_http import ClientHttp
-from service.model.outgoing import HttpAnswer, HttpBody
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpBody
 from service.protocol.errors import InvalidRequestUri
 from tests.conftest import Clock
 from tests.request_objects.sending import Sender

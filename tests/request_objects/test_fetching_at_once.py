@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from service.authorize import request_uri
 from service.authorize.request_uri import RequestUris
 from service.model.client import Client
-from service.model.client_http import ClientHttp
-from service.model.outgoing import HttpAnswer, HttpBody
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpBody
 from service.protocol.errors import InvalidRequestUri
 from tests.request_objects.sending import Sender
 

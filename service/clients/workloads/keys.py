@@ -14,8 +14,7 @@ from service.clients.issuer_keys import IssuerKeys
 from service.clients.published_keys import LIFETIME, PublishedKeys, read_jwks
 from service.keys.foreign_keys import MAX_BYTES, ForeignKeys
 from service.keys.jose import VerifiedClaims
-from service.model.client_http import ClientHttp
-from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpBody, HttpClient, Unreachable
 from service.model.workload import WorkloadIssuer
 from service.protocol.json_input import parse_json
 

@@ -20,16 +20,14 @@ from service.config.schema.server import (
 from service.config.schema.store import Store
 from service.config.schema.users import Users
 from service.model import registry, types
-from service.model.authentication_context import AuthenticationContext
+from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
-from service.model.extension_grant import ExtensionGrantRegistration
+from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
-from service.model.mfa import Mfa
 from service.model.profiles import with_profile_defaults
 from service.model.tenant import Tenant
-from service.model.token_exchange import ExchangeRuleEntry
-from service.model.trust_domain import TrustDomain
+from service.model.token_exchange import ExchangeRuleEntry, TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.workload import WorkloadIssuer, find_template, named_apis, named_clients
 

@@ -10,9 +10,8 @@ from service.clock import clock
 from service.grants.token_exchange.request import ExchangeRequest
 from service.grants.token_exchange.requested import AllowedExchange
 from service.grants.token_exchange.subject_tokens import Subject, SubjectTokens
-from service.model.id_jag_target import IdJagTarget
 from service.model.registry import Registry
-from service.model.token_exchange import ExchangeRule
+from service.model.token_exchange import ExchangeRule, IdJagTarget
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import format_scope
 from service.protocol.token_types import ID_JAG_TYP, uri_of

@@ -22,7 +22,7 @@ from service.keys.foreign_keys import UNNAMED, check_times, time_in
 from service.keys.jose import JwtRefused, require_claims, verify
 from service.model.authorization import Authorization
 from service.model.handle import new_selector
-from service.model.trust_domain import TrustDomain
+from service.model.token_exchange import TrustDomain
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.paths import token_endpoint_of

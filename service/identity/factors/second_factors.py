@@ -23,10 +23,10 @@ from service.identity.factors.methods import MFA, FactorAttempt, FactorMethod
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.stored import EnrolledFactors
 from service.identity.sign_in import Throttle
+from service.model.authentication_context import RequiredFactor
 from service.model.client import Client
 from service.model.factors import FactorNotice, Factors, UserNotifier
 from service.model.handle import digest
-from service.model.mfa import RequiredFactor
 from service.model.registry import Registry
 
 log = structlog.stdlib.get_logger(__name__)
