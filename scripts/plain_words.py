@@ -24,7 +24,13 @@ TEXT: Mapping[str, str] = {
 DOCSTRING = re.compile(r"(What|Whom|Whose|Who|Which|How|Where|When|Why|Does)\b")
 """The first word of a docstring of a module, class or function that is no statement."""
 
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+TEST_NAME = re.compile(
+    r"test_\w*(stranger|nobody|somebody|whoever|used_up|_beside_|_(is|are|was)_away)"
+)
+"""Parts of names of tests: name the caller, say consumed, with and unavailable."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DOCUMENTED = (ast.Module, ast.ClassDef, *_FUNCTIONS)
 _WRITTEN_ELSEWHERE = (
     "CHANGELOG.md",
     "scripts/plain_words.py",
@@ -42,8 +48,10 @@ def find_in_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def find_in_python(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the docstrings that begin with a question word."""
+    """Yield the docstrings that begin with a question word, and the tests whose names have words to avoid."""
     for node in ast.walk(ast.parse(text)):
+        if isinstance(node, _FUNCTIONS) and (part := TEST_NAME.match(node.name)) is not None:
+            yield node.lineno, f"a plainer word than “{part[1].strip('_')}” in {node.name}"
         if isinstance(node, _DOCUMENTED):
             found = DOCSTRING.match(ast.get_docstring(node) or "")
             if found is not None:

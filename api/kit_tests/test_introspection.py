@@ -151,9 +151,7 @@ async def test_answer_about_another_token_is_refused(
     ],
     ids=str,
 )
-async def test_answer_that_says_nothing_accepts_nobody(
-    make_api: MakeApi, status: int, answer: object
-) -> None:
+async def test_empty_answer_accepts_no_user(make_api: MakeApi, status: int, answer: object) -> None:
     refusal = await refusal_of(make_api(http=Says(answer, status), metadata=METADATA), "opaque")
     assert (refusal.status, refusal.error) == (503, "temporarily_unavailable")
 
@@ -186,7 +184,7 @@ def test_introspecting_all_tokens_needs_credentials(make_api: MakeApi) -> None:
         make_api(introspect="all", credentials=None)
 
 
-async def test_secret_is_form_encoded_and_shown_to_nobody(make_api: MakeApi) -> None:
+async def test_secret_is_form_encoded_and_not_shown(make_api: MakeApi) -> None:
     says = Says({"active": True, "aud": "orders"})
     credentials = ClientSecret("an api", "s:ü")
     await authenticate(make_api(http=says, metadata=METADATA, credentials=credentials), "opaque")

@@ -150,7 +150,7 @@ async def test_withdrawn_key_is_not_used_after_a_pause(
     assert "no such key" in (await refusal_of(api, token)).description
 
 
-async def test_keys_are_used_for_a_day_while_the_issuer_is_away(
+async def test_keys_are_used_for_a_day_while_the_issuer_is_unavailable(
     make_api: MakeApi,
     local_issuer: LocalIssuer,
     time_machine: TimeMachineFixture,

@@ -147,7 +147,7 @@ async def test_refusal_of_the_issuer_is_raised(
     assert caller.token not in str(refused.value)
 
 
-async def test_issuer_that_is_away_is_no_refusal(make_api: MakeApi, caller: Caller) -> None:
+async def test_unavailable_issuer_is_not_a_refusal(make_api: MakeApi, caller: Caller) -> None:
     api = make_api(http=TokenEndpoint(503, {}), metadata=METADATA)
     with pytest.raises(Refusal) as refused:
         await api.on_behalf_of(caller, "stock")

@@ -44,7 +44,7 @@ def test_a_function_is_small() -> None:
     assert long == {}
 
 
-def test_a_file_says_which_question_it_answers() -> None:
+def test_file_says_which_request_it_answers() -> None:
     assert [path for path, text in SOURCES.items() if not ast.get_docstring(ast.parse(text))] == []
 
 

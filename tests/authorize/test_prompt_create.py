@@ -79,7 +79,7 @@ class TestWithoutAPage:
         await app.login()
         assert "code" in (await app.authorize(prompt=prompt)).parameters
 
-    async def test_known_prompts_beside_unknown_ones_count(self, app: ClientApp) -> None:
+    async def test_known_prompts_are_honored_with_unknown_ones(self, app: ClientApp) -> None:
         await app.login()
         assert (await app.authorize(prompt="wish login")).path == "/account/login"
 

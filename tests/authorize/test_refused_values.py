@@ -131,7 +131,7 @@ def test_a_refused_value_without_a_credential_is_shown(value: str, shown: str | 
     assert RefusedValue("redirect_uri", value).shown == (shown or value)
 
 
-async def test_a_client_that_is_named_beside_a_wrong_request_object_is_logged(
+async def test_client_id_sent_with_a_wrong_request_object_is_logged(
     app: ClientApp, events: list[object]
 ) -> None:
     await app.authorize(request="garbage", redirect_uri="https://web.example/")

@@ -48,7 +48,7 @@ async def test_a_trusted_client_gets_temporarily_unavailable_after_a_post(
     assert page.url.startswith(app.redirect_uri + "?error=temporarily_unavailable")
 
 
-async def test_an_untrusted_client_is_refused_while_the_store_is_away(
+async def test_untrusted_client_is_refused_while_the_store_is_unavailable(
     app: ClientApp, mortal_redis: Mortal
 ) -> None:
     mortal_redis[1].kill()
@@ -64,7 +64,7 @@ async def test_a_page_that_cannot_read_its_request_is_unavailable(
     assert_is_told_on_a_page(await app.browser.log_in(page))
 
 
-async def test_a_user_stays_signed_in_while_the_store_is_away(
+async def test_user_stays_signed_in_while_the_store_is_unavailable(
     app: ClientApp, mortal_redis: Mortal
 ) -> None:
     await app.login()

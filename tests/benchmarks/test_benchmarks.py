@@ -38,7 +38,7 @@ def test_no_work_asks_redis_more_often_than_it_may(measured: Measured, tmp_path:
     assert sorted(counted.values())[-5:] == [1, 2, 2, 2, 2]
 
 
-def test_the_kit_for_apis_is_measured_beside_others(measured: Measured, tmp_path: Path) -> None:
+def test_kit_for_apis_is_compared_with_others(measured: Measured, tmp_path: Path) -> None:
     measured("api-kit")
     found = json.loads((tmp_path / "api-kit.json").read_text())
     assert sum(one["at_least"] is not None for one in found) == 5

@@ -187,7 +187,7 @@ def test_a_readiness_that_misleads_is_found(looks: Callable[[], list[Look]]) -> 
     assert broken(Ledger(looks=looks()), **AWAY, store_is_away=True) == ["readiness tells"]
 
 
-def test_a_replica_that_is_degraded_while_the_store_is_away_is_right() -> None:
+def test_replica_that_is_degraded_while_the_store_is_unavailable_is_right() -> None:
     assert broken(Ledger(looks=[degraded(12), READY]), **AWAY, store_is_away=True) == []
 
 

@@ -461,7 +461,9 @@ async def test_answers_are_counted_by_api(service: RunningService, token: str) -
 
 
 @pytest.mark.usefixtures("one_store")
-async def test_while_the_store_is_away_nothing_passes(start: Start, config: dict[str, Any]) -> None:
+async def test_nothing_passes_while_the_store_is_unavailable(
+    start: Start, config: dict[str, Any]
+) -> None:
     service = await start(config | {"store": {"url": "redis://127.0.0.1:1", "timeout": "1s"}})
     token = new_handle("access_token", new_selector()).text
     assert (await check(service, token)).refusal == (503, "temporarily_unavailable")

@@ -101,7 +101,7 @@ async def test_the_gateway_takes_no_proof_for_a_host_that_the_caller_names(
 
 @pytest.mark.parametrize("away", ["service", "store"])
 @pytest.mark.parametrize("name", [*COMMANDS, TRAEFIK])
-async def test_while_the_service_or_its_store_is_away_nothing_passes(
+async def test_nothing_passes_while_the_service_or_its_store_is_unavailable(
     start: Start, config: dict[str, Any], tmp_path: Path, name: str, away: str
 ) -> None:
     config["store"] = {"url": "redis://127.0.0.1:1", "timeout": "1s"}

@@ -115,7 +115,7 @@ async def test_metadata_that_do_not_fit_are_refused(
 
 
 @pytest.mark.rfc("7591#3.2.2", "ciba#13")
-async def test_nobody_registers_for_ciba_without_an_initial_access_token(
+async def test_registration_for_ciba_requires_an_initial_access_token(
     open_service: RunningService,
 ) -> None:
     made = await register(open_service, **METADATA)

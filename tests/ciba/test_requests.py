@@ -228,7 +228,7 @@ class TestLoginHintToken:
         again = await till.ask(login_hint=None, login_hint_token=hint)
         assert again.refusal == (400, "invalid_request")
 
-    async def test_a_login_hint_token_is_not_used_up_by_a_refusal(self, till: Device) -> None:
+    async def test_refusal_does_not_consume_a_login_hint_token(self, till: Device) -> None:
         hint = await self.token(till, sub="88421113")
         sent: dict[str, Any] = {"login_hint": None, "login_hint_token": hint}
         assert (await till.ask(**sent)).error == "missing_user_code"
@@ -291,7 +291,7 @@ class TestSignedRequests:
         for again in (signed, await till.request_object(jti="one", binding_message="W4SCT")):
             assert (await till.ask(**sent, request=again)).refusal == (400, "invalid_request")
 
-    async def test_signed_requests_are_not_used_up_by_a_refusal(self, till: Device) -> None:
+    async def test_refusal_does_not_consume_signed_requests(self, till: Device) -> None:
         sent: dict[str, Any] = {"scope": None, "login_hint": None}
         wrong = await till.request_object(jti="two", binding_message="\u200b")
         assert (await till.ask(**sent, request=wrong)).error == "invalid_binding_message"

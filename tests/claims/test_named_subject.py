@@ -31,13 +31,13 @@ async def test_sub_request_without_a_session_is_login_required(app: ClientApp, c
     assert (await app.authorize(claims=claims, prompt="none")).error == "login_required"
 
 
-async def test_somebody_else_signed_in_is_login_required(app: ClientApp) -> None:
+async def test_another_signed_in_user_is_login_required(app: ClientApp) -> None:
     await app.login("bob")
     page = await app.authorize(claims=OF_ALICE[0], prompt="none")
     assert page.error == "login_required"
 
 
-async def test_somebody_else_is_asked_to_log_in(app: ClientApp) -> None:
+async def test_another_user_is_asked_to_log_in(app: ClientApp) -> None:
     await app.login("bob")
     page = await app.authorize(claims=OF_ALICE[0])
     assert page.path == "/account/login"

@@ -21,7 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "command", [("keys", "list"), ("explain", "token")], ids=["keys", "explain"]
 )
-def test_a_store_that_is_away_is_logged_on_standard_error(
+def test_unavailable_store_is_logged_on_standard_error(
     config_file: str, command: tuple[str, ...]
 ) -> None:
     ran = run(*command, "--config", config_file, "--store", NOBODY_LISTENS)

@@ -158,7 +158,7 @@ def test_the_code_in_python_compiles(kind: str, framework: str) -> None:
     compile(code, "snippet.py", "exec")
 
 
-def test_questions_are_answered_line_by_line() -> None:
+def test_prompts_are_answered_line_by_line() -> None:
     made = new_client(given="web\nShop\nexpress\n\nopenid offline_access\n")
     (client,) = yaml.safe_load(made.stdout)["clients"]
     assert (client["client_id"], client["client_name"]) == ("shop", "Shop")
@@ -167,7 +167,7 @@ def test_questions_are_answered_line_by_line() -> None:
     assert "express-openid-connect" in made.stderr
 
 
-def test_a_question_without_an_answer_names_its_option() -> None:
+def test_prompt_without_an_answer_names_its_option() -> None:
     made = new_client("--kind", "web")
     assert (made.exit_code, "--name is missing" in made.stderr) == (2, True)
 

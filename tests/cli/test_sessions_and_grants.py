@@ -211,7 +211,7 @@ ENDING = [("sessions", "end"), ("grants", "revoke")]
     ],
     ids=str,
 )
-async def test_name_that_nobody_has_is_an_error(
+async def test_unknown_name_is_an_error(
     command: Command, arguments: tuple[str, ...], options: list[str], shown: str
 ) -> None:
     result = await command(*arguments, *options)

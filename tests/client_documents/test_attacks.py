@@ -200,7 +200,7 @@ async def test_no_redirect_is_followed(service: RunningService, site: Site) -> N
     assert site.fetched == [*paths]
 
 
-async def test_nobody_waits_for_a_document_for_long(
+async def test_requests_do_not_wait_long_for_a_document(
     start: Start, config: dict[str, Any], site: Site
 ) -> None:
     config["outgoing"]["timeout"] = "1s"
@@ -218,7 +218,7 @@ async def test_an_error_is_not_kept(
     assert "redirect_uri is missing" in page.body.decode()
 
 
-async def test_a_document_that_is_away_shows_the_error_page(
+async def test_unavailable_document_shows_the_error_page(
     clock: Clock, agent: DocumentApp, site: Site, browser: Browser
 ) -> None:
     tokens = await agent.tokens(scope="openid api1 offline_access")
@@ -235,7 +235,7 @@ async def test_a_document_that_is_away_shows_the_error_page(
     assert (await agent.refresh(tokens["refresh_token"])).status == 200
 
 
-async def test_a_token_stays_active_while_its_document_is_away(
+async def test_token_stays_active_while_its_document_is_unavailable(
     clock: Clock, agent: DocumentApp, site: Site
 ) -> None:
     tokens = await agent.tokens(scope="openid api1")
@@ -246,7 +246,7 @@ async def test_a_token_stays_active_while_its_document_is_away(
     assert len(site.fetched) == fetched
 
 
-async def test_userinfo_says_whether_a_document_is_away_or_gone(
+async def test_userinfo_says_whether_a_document_is_unavailable_or_gone(
     clock: Clock, agent: DocumentApp, site: Site
 ) -> None:
     site.headers["Cache-Control"] = "no-store"
@@ -281,7 +281,7 @@ async def test_many_urls_of_one_network_are_not_all_fetched(
     assert len(site.fetched) <= PER_NETWORK
 
 
-async def test_strangers_do_not_keep_out_a_client_that_is_known(
+async def test_unknown_callers_do_not_keep_out_a_known_client(
     clock: Clock, agent: DocumentApp, site: Site
 ) -> None:
     assert (await agent.authorize()).has("login")

@@ -88,7 +88,7 @@ async def test_an_application_on_the_device_does_not_prove_the_host(
     assert "127.0.0.1" in page.text_of("answer-host")
 
 
-async def test_nobody_shows_a_picture_of_their_own(
+async def test_dynamically_registered_client_shows_no_logo(
     service: RunningService, browser: Browser, site: Site
 ) -> None:
     """The browser of the user would fetch it, and anybody could look like anybody (§8.8, §9.2)."""

@@ -67,7 +67,7 @@ async def test_confidential_client_is_known_by_its_body(
 
 
 @pytest.mark.parametrize("path", [path for path, _, _ in PUBLIC.values()])
-async def test_credentials_in_two_ways_are_refused_beside_any_header(
+async def test_credentials_in_two_ways_are_refused_with_any_header(
     service: RunningService, path: str
 ) -> None:
     form = {"client_id": "machine", "client_secret": secret_of("machine")}

@@ -78,7 +78,7 @@ def test_a_response_mode_without_an_implementation_is_not_supported(
         ("default_response_mode", "json_fragment"),
     ],
 )
-def test_a_name_that_nobody_has_added_is_an_error(found: Found, key: str, name: str) -> None:
+def test_name_that_was_not_added_is_an_error(found: Found, key: str, name: str) -> None:
     problems = found(**{key: [name] if key == "allowed_grant_types" else name})
     (problem,) = (each for path, each in problems.items() if key in path)
     assert (problem.severity, "is not supported" in problem.message) == ("error", True)

@@ -495,7 +495,7 @@ DOUBTFUL = {
 }
 
 
-def test_a_default_acr_that_nobody_can_meet_is_a_warning(problems: Callable[..., Any]) -> None:
+def test_default_acr_that_no_user_can_meet_is_a_warning(problems: Callable[..., Any]) -> None:
     values = ["password", "tenant:acme", "idp:corporate", "pasword"]
     found = problems(yaml.dump(client(default_acr_values=values)))
     doubtful = {path: each.hint for path, each in found.items() if "default_acr_values" in path}
@@ -809,7 +809,7 @@ def test_one_shared_callback_and_others_of_their_own_are_no_problem(
     ],
     ids=["own", "untrusted provider", "delegation", "grant type", "trusted provider"],
 )
-def test_methods_that_somebody_can_have_are_no_problem(
+def test_methods_that_a_user_can_have_are_no_problem(
     problems: Callable[..., Any], amr: list[str], providers: list[Any]
 ) -> None:
     contexts = [{"acr": "silver", "amr": amr}]

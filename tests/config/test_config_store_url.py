@@ -74,7 +74,7 @@ def test_a_prefix_has_letters_digits_and_four_signs(read: Callable[..., Any]) ->
     assert read("store: {key_prefix: 'Ts-1._:a'}").store.key_prefix == "Ts-1._:a"
 
 
-def test_a_password_beside_it_is_the_only_one(problems: Callable[..., Any]) -> None:
+def test_password_key_takes_precedence(problems: Callable[..., Any]) -> None:
     for url, wrong in (("redis://name@h", False), ("redis://:secret@h", True)):
         found = problems(f"store: {{url: '{url}', password: 'p@ss/w%rd'}}")
         assert ("store.password" in found) is wrong

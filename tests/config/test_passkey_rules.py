@@ -55,7 +55,7 @@ def refusals(file: Path, issuer: str, rp_id: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("issuer", "rp_id"), PUBLIC.values(), ids=PUBLIC)
-def test_public_suffix_is_nobodys_own_domain(file: Path, issuer: str, rp_id: str) -> None:
+def test_public_suffix_is_not_a_domain_of_one_owner(file: Path, issuer: str, rp_id: str) -> None:
     (message,) = refusals(file, issuer, rp_id)
     assert message.startswith(f"browsers do not accept {rp_id} ")
 

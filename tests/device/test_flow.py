@@ -71,7 +71,9 @@ async def test_a_code_is_read_without_regard_to_case_spaces_and_hyphens(tv: Tele
 
 
 @pytest.mark.rfc("8628#3.3.1")
-async def test_a_link_with_the_code_leads_to_the_question_with_the_code(tv: Television) -> None:
+async def test_link_with_the_user_code_leads_to_the_confirmation_with_the_code(
+    tv: Television,
+) -> None:
     page = await tv.browser.get(tv.codes["verification_uri_complete"])
     page = await tv.browser.log_in(page)
     assert page.text_of("device-code") == tv.codes["user_code"]

@@ -121,7 +121,7 @@ async def test_another_clients_poll_spends_nothing(
     assert (await box.poll()).status == 200
 
 
-async def test_another_clients_poll_makes_nobody_wait_longer(
+async def test_another_clients_poll_does_not_slow_down_the_client(
     service: RunningService, browser: Browser
 ) -> None:
     box = await Television.switch_on(service, browser, "box")

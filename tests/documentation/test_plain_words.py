@@ -24,5 +24,9 @@ def test_docstring_that_begins_with_a_question_word_is_found() -> None:
     assert [line for line, _ in find_in_python(source)] == [3]
 
 
+def test_name_of_a_test_with_a_word_to_avoid_is_found() -> None:
+    assert [line for line, _ in find_in_python("def test_a_stranger_waits(): ...")] == [1]
+
+
 def test_repository_has_no_such_wording() -> None:
     assert list(find_all()) == []

@@ -43,7 +43,7 @@ async def test_a_used_proof_is_refused_by_a_replica_whose_clock_is_behind(
     assert again["error_description"] == "the DPoP proof has been used before"
 
 
-async def test_a_right_proof_is_used_up_whatever_follows(
+async def test_right_proof_is_consumed_whatever_follows(
     service: RunningService, key: DpopKey
 ) -> None:
     headers = key.header()

@@ -82,7 +82,7 @@ async def test_a_withdrawn_key_is_forgotten(issuer: Issuer, api: Api1) -> None:
     assert await api.claims_of(issuer.token(withdrawn)) is None
 
 
-async def test_known_keys_stay_while_the_issuer_is_away(issuer: Issuer, api: Api1) -> None:
+async def test_known_keys_stay_while_the_issuer_is_unavailable(issuer: Issuer, api: Api1) -> None:
     assert await api.claims_of(issuer.token())
     issuer.is_down = True
     api.keys.fetched_at -= 3601

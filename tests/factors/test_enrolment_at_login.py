@@ -70,7 +70,7 @@ async def test_person_without_the_code_gets_no_session(app: ClientApp, browser: 
     assert (await browser.submit(page, action="cancel")).error == "access_denied"
 
 
-async def test_nobody_who_has_a_factor_enrols_another_one_while_signing_in(
+async def test_user_with_a_factor_cannot_enrol_another_one_while_signing_in(
     app: ClientApp, browser: Browser, service: RunningService
 ) -> None:
     phone = Phone()
@@ -228,7 +228,7 @@ async def test_last_factor_is_kept_where_everybody_needs_one(
 
 
 @with_mfa(required="never")
-async def test_nobody_is_asked_at_a_client_where_no_factor_is_required(
+async def test_factor_is_not_requested_at_a_client_that_requires_none(
     app: ClientApp, browser: Browser, service: RunningService
 ) -> None:
     await Phone().enrol(service)

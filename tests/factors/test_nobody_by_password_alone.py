@@ -139,7 +139,7 @@ async def walk(service: RunningService, browser: Browser, phone: Phone) -> Walk:
 
 
 @pytest.mark.parametrize("as_session", [False, True], ids=["as it is", "as session and token"])
-async def test_every_route_takes_a_partial_sign_in_for_nobody(
+async def test_partial_sign_in_is_no_session_at_any_route(
     service: RunningService, walk: Walk, as_session: bool
 ) -> None:
     before = await state_of(service)

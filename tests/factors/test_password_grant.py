@@ -38,7 +38,7 @@ async def test_code_goes_with_the_password_and_counts_once(
     assert (await service.user_token(otp=code)).refusal == REFUSED
 
 
-async def test_right_code_with_a_wrong_password_is_refused_and_not_used_up(
+async def test_right_code_with_a_wrong_password_is_refused_and_not_consumed(
     service: RunningService, phone: Phone
 ) -> None:
     code = phone.code()

@@ -81,14 +81,14 @@ async def test_page_is_a_usual_login_for_a_user_who_is_not_known(
     assert (page.has("verifying"), page.element("username")["value"]) == (False, "")
 
 
-async def test_page_for_another_account_asks_nobody_who_it_is(app: ClientApp) -> None:
+async def test_page_for_another_account_does_not_ask_for_the_name(app: ClientApp) -> None:
     await app.login()
     page = await app.authorize(prompt="select_account")
     other = await app.browser.submit(page, action="other")
     assert (other.path, other.has("verifying")) == ("/account/login", False)
 
 
-async def test_page_after_the_password_alone_asks_nobody_who_it_is(
+async def test_page_after_the_password_alone_does_not_ask_for_the_name(
     app: ClientApp, phone: Phone
 ) -> None:
     half = await app.login()

@@ -52,7 +52,7 @@ async def test_address_signs_in_too(service: RunningService, people: PeopleServe
     assert (await sign_in(service, "Alice@Example.com", "alice-password")).status == 200
 
 
-async def test_questions_share_a_few_connections(
+async def test_requests_share_a_few_connections(
     service: RunningService, people: PeopleServer, config: dict[str, Any]
 ) -> None:
     for _ in range(3):
@@ -116,7 +116,7 @@ async def test_every_refusal_reads_alike_and_takes_as_long_as_a_wrong_password(
     assert evened == [True, True, False, False, False, False]
 
 
-async def test_password_of_nobody_is_not_sent(
+async def test_password_of_an_unknown_user_is_not_sent(
     service: RunningService, people: PeopleServer
 ) -> None:
     """It may be somebody's who mistyped the name."""
@@ -126,7 +126,7 @@ async def test_password_of_nobody_is_not_sent(
     assert question["password"] != "alice-password"
 
 
-async def test_password_of_nobody_that_is_found_right_is_refused(
+async def test_accepted_password_of_an_unknown_user_is_refused(
     service: RunningService, people: PeopleServer
 ) -> None:
     users = service.parts.sign_in.users
@@ -135,7 +135,7 @@ async def test_password_of_nobody_that_is_found_right_is_refused(
         assert not await users.verify_password("alice", password, user)
 
 
-async def test_another_spelling_is_nobody(service: RunningService, people: PeopleServer) -> None:
+async def test_another_spelling_is_unknown(service: RunningService, people: PeopleServer) -> None:
     """A service that overlooks spaces would let each spelling have its own count of failures."""
     people.answer = web.json_response({"user": person("818727", "alice")})
     assert (await sign_in(service, "ali ce", "alice-password")).refusal == REFUSED
@@ -152,7 +152,7 @@ async def test_disabled_or_deleted_user_loses_every_token(
         assert not await service.is_active(token)
 
 
-async def test_address_that_is_not_verified_finds_nobody(
+async def test_address_that_is_not_verified_finds_no_user(
     service: RunningService, people: PeopleServer
 ) -> None:
     users = service.parts.sign_in.users
@@ -211,7 +211,7 @@ async def test_answer_on_a_password_that_is_none_is_no_wrong_password(
 
 @pytest.mark.usefixtures("never_probing")
 @pytest.mark.parametrize("status", [400, 403, 404, 413, 414, 422])
-async def test_value_that_the_service_refuses_is_nobodys_and_stops_nobody_else(
+async def test_value_that_the_service_rejects_is_unknown_and_affects_no_other_user(
     service: RunningService, people: PeopleServer, events: list[object], status: int
 ) -> None:
     people.refused, people.status = "😀", status
@@ -225,7 +225,7 @@ async def test_value_that_the_service_refuses_is_nobodys_and_stops_nobody_else(
 
 @pytest.mark.usefixtures("never_probing")
 @pytest.mark.parametrize("status", [401, 404, 429, 500, 503])
-async def test_service_that_refuses_every_question_calls_nobody_unknown_and_is_not_away(
+async def test_service_that_refuses_every_request_is_available_and_makes_no_user_unknown(
     service: RunningService, people: PeopleServer, events: list[object], status: int
 ) -> None:
     token = (await sign_in(service, "alice"))["access_token"]

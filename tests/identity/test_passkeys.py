@@ -160,7 +160,7 @@ async def test_challenge_counts_once(person: Person) -> None:
     assert {one.reason for one in outcomes if isinstance(one, PasskeyRefused)} == {"expired"}
 
 
-async def test_challenge_is_used_up_by_a_response_that_is_refused(person: Person) -> None:
+async def test_refused_response_consumes_the_challenge(person: Person) -> None:
     options = await person.passkeys.ask(HERE)
     honest = person.authenticator.use(options)
     person.authenticator.origin = "https://evil.example"

@@ -274,7 +274,7 @@ async def test_a_locked_attempt_costs_no_hash(
     [("mallory", ALICE), ("alice", ALICE), ("bob", CHEAP), ("locked", None)],
     ids=["unknown", "slowest hash", "cheaper hash", "locked"],
 )
-async def test_first_refusal_of_a_process_is_measured_whoever_it_is(
+async def test_first_refusal_of_a_process_is_measured_for_any_user(
     sign_in: LocalSignIn, hashed: list[object], waited: list[float], username: str, own: User | None
 ) -> None:
     """Refusals that compute less wait for the rest."""

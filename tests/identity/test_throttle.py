@@ -98,7 +98,7 @@ async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: LocalS
 
 
 @on_embedded
-async def test_a_lock_ends_though_somebody_goes_on_guessing(
+async def test_lock_ends_although_guesses_continue(
     sign_in: LocalSignIn, clock: time_machine.Traveller
 ) -> None:
     await fail(sign_in)

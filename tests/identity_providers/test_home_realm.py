@@ -127,7 +127,7 @@ async def test_client_without_local_login_asks_for_the_address_and_for_no_passwo
     assert (refused.status, refused.error) == (400, "invalid_request")
 
 
-async def test_a_provider_that_is_away_is_named_on_the_page(
+async def test_unavailable_provider_is_named_on_the_page(
     fake: FakeProvider, app: ClientApp
 ) -> None:
     fake.instead[METADATA] = answering(status=503)

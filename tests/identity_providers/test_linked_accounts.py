@@ -100,7 +100,7 @@ UNTRUSTED = {
 
 
 @pytest.mark.parametrize("settings", UNTRUSTED.values(), ids=UNTRUSTED)
-async def test_provider_that_is_not_trusted_with_the_address_links_nobody(
+async def test_provider_that_is_not_trusted_with_the_address_links_no_account(
     app: ClientApp,
     come_back: ComeBack,
     fake: FakeProvider,

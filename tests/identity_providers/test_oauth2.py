@@ -101,7 +101,7 @@ async def test_amr_of_userinfo_counts_for_nothing(app: ClientApp, github: GitHub
 
 
 @pytest.mark.rfc("6749#10.12")
-async def test_answer_in_another_browser_or_at_another_callback_signs_nobody_in(
+async def test_login_response_in_another_browser_or_at_another_callback_is_refused(
     app: ClientApp, github: GitHub
 ) -> None:
     answer = github.answer(await app.authorize(acr_values="idp:github"))
@@ -164,7 +164,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("token", "user", "cause"), BAD.values(), ids=BAD)
-async def test_answer_that_names_nobody_signs_nobody_in(
+async def test_login_response_without_a_subject_is_refused(
     app: ClientApp,
     github: GitHub,
     token: dict[str, str],
@@ -186,7 +186,7 @@ async def test_wrong_client_secret_is_in_the_audit_log(
 
 
 @pytest.mark.rfc("openid-core#3.1.2.1")
-async def test_client_that_wants_a_recent_login_gets_nobody_from_there(
+async def test_client_that_requires_a_recent_login_refuses_users_from_there(
     app: ClientApp, github: GitHub
 ) -> None:
     assert (await come_back(app, github, max_age="60")).has("login-error")

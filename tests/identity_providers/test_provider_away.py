@@ -154,7 +154,7 @@ async def test_client_secret_is_sent_as_the_provider_supports_it(
 
 
 @pytest.mark.rfc("6749#5.2")
-async def test_a_refused_code_signs_nobody_in(
+async def test_refused_code_ends_the_login(
     fake: FakeProvider, come_back: ComeBack, events: list[object]
 ) -> None:
     fake.instead[TOKEN] = answering(status=400, text='{"error": "invalid_grant"}')
@@ -171,7 +171,7 @@ async def test_error_of_a_provider_is_logged_only_if_it_looks_like_a_code(
 
 
 @pytest.mark.rfc("openid-core#5.3.2")
-async def test_userinfo_of_somebody_else_signs_nobody_in(
+async def test_userinfo_of_another_user_is_refused(
     fake: FakeProvider, come_back: ComeBack, events: list[object]
 ) -> None:
     fake.userinfo = {"sub": "their-bob"}
@@ -214,7 +214,7 @@ async def test_simultaneous_sign_ins_cause_one_fetch(fake: FakeProvider, app: Cl
     assert fake.asked == [METADATA, JWKS]
 
 
-async def test_known_metadata_serves_while_the_provider_is_away(
+async def test_known_metadata_is_used_while_the_provider_is_unavailable(
     fake: FakeProvider, come_back: ComeBack, clock: Clock
 ) -> None:
     await come_back(prompt="login")

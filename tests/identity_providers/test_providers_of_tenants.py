@@ -83,7 +83,7 @@ async def test_users_of_a_provider_are_of_its_tenant(journey: Journey) -> None:
     assert (await journey.app.authorize(**silent)).error == "login_required"
 
 
-async def test_an_answer_of_another_tenants_provider_signs_nobody_in(
+async def test_login_response_of_another_tenants_provider_is_refused(
     journey: Journey, config: dict[str, Any], events: list[object]
 ) -> None:
     """The user was sent there while the provider was the tenant's."""

@@ -73,7 +73,7 @@ async def test_store_holds_nothing_that_opens_the_parked_request(
 
 
 @pytest.mark.rfc("9700#4.7")
-async def test_an_answer_in_another_browser_signs_nobody_in(
+async def test_login_response_in_another_browser_is_refused(
     fake: FakeProvider, app: ClientApp, events: list[object]
 ) -> None:
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))
@@ -149,7 +149,7 @@ async def test_error_of_the_provider_is_shown_and_the_password_still_works(
     assert arrived(await app.browser.log_in(page))
 
 
-async def test_an_answer_without_a_code_signs_nobody_in(
+async def test_login_response_without_a_code_is_refused(
     come_back: ComeBack, events: list[object]
 ) -> None:
     assert (await come_back({"code": None})).has("login-error")
@@ -167,7 +167,7 @@ async def test_a_request_that_was_answered_meanwhile_is_an_error_page(
     assert arrived(await app.browser.get(fake.answer(sent)))
 
 
-async def test_provider_with_another_issuer_meanwhile_signs_nobody_in(
+async def test_login_at_a_provider_whose_issuer_has_changed_is_refused(
     fake: FakeProvider, app: ClientApp, config: dict[str, Any]
 ) -> None:
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))

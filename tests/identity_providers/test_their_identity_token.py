@@ -67,7 +67,7 @@ BAD_CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("claims", "cause"), BAD_CLAIMS.values(), ids=BAD_CLAIMS)
-async def test_claims_that_do_not_fit_sign_nobody_in(
+async def test_login_with_claims_of_wrong_types_is_refused(
     fake: FakeProvider,
     come_back: ComeBack,
     events: list[object],
@@ -89,7 +89,7 @@ LONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("claims", LONG.values(), ids=LONG)
-async def test_claims_that_take_too_much_room_are_not_kept_and_sign_nobody_in(
+async def test_login_with_too_large_claims_is_refused_and_they_are_not_kept(
     fake: FakeProvider, come_back: ComeBack, events: list[object], claims: dict[str, Any]
 ) -> None:
     fake.claims = claims
@@ -120,7 +120,7 @@ async def test_claims_that_fit_sign_in(
 
 
 @pytest.mark.parametrize("auth_time", [timedelta(seconds=-3600), None], ids=["long ago", "unknown"])
-async def test_a_login_that_is_too_old_for_the_client_signs_nobody_in(
+async def test_login_that_is_too_old_for_the_client_is_refused(
     fake: FakeProvider, come_back: ComeBack, auth_time: timedelta | None
 ) -> None:
     fake.claims = {"auth_time": auth_time}
@@ -180,7 +180,7 @@ FORGERIES: dict[str, Callable[[FakeProvider], str]] = {
 
 @pytest.mark.rfc("8725#3.1", "8725#3.2")
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES)
-async def test_a_forged_token_signs_nobody_in(
+async def test_forged_id_token_is_refused(
     fake: FakeProvider,
     come_back: ComeBack,
     events: list[object],
@@ -191,7 +191,7 @@ async def test_a_forged_token_signs_nobody_in(
     assert len(refusals(events)) == 1
 
 
-async def test_a_foreign_key_under_a_known_id_signs_nobody_in(
+async def test_login_signed_by_a_foreign_key_under_a_known_id_is_refused(
     fake: FakeProvider, come_back: ComeBack, events: list[object]
 ) -> None:
     fake.signer = _other_key(fake)
@@ -200,7 +200,7 @@ async def test_a_foreign_key_under_a_known_id_signs_nobody_in(
 
 
 @pytest.mark.rfc("8725#3.11")
-async def test_a_token_of_another_type_signs_nobody_in(
+async def test_token_of_another_type_is_refused_as_login(
     fake: FakeProvider, come_back: ComeBack
 ) -> None:
     fake.typ = "at+jwt"

@@ -120,7 +120,7 @@ async def test_without_a_key_there_is_an_error_in_place_of_a_readable_answer(
 
 
 @pytest.mark.rfc("9701#7")
-async def test_discovery_names_encryption_only_if_somebody_can_decrypt(
+async def test_discovery_names_encryption_only_if_a_client_can_decrypt(
     start: Start, config: dict[str, Any]
 ) -> None:
     path = "/.well-known/openid-configuration"

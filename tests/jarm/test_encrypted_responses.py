@@ -51,7 +51,7 @@ async def test_refusals_are_encrypted_too(app: ClientApp, read: Read) -> None:
 
 
 @pytest.mark.rfc("jarm#2.3.1")
-async def test_tokens_may_be_in_a_query_that_nobody_else_can_read(
+async def test_tokens_may_be_in_a_query_that_only_the_client_can_read(
     app_of: Callable[[str], ClientApp], read: Read
 ) -> None:
     app = app_of("implicit")

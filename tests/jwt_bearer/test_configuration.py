@@ -183,7 +183,7 @@ def test_a_client_may_register_itself_later(problems: Problems) -> None:
     assert found[f"{PATH}.clients[later]"].severity == "warning"
 
 
-def test_a_client_with_assertions_of_nobody_is_a_warning(problems: Problems) -> None:
+def test_client_without_a_trusted_issuer_of_assertions_is_a_warning(problems: Problems) -> None:
     found = problems(configuration())
     assert found[f"clients[courier].allowed_grant_types[{BEARER}]"].severity == "warning"
 

@@ -34,7 +34,7 @@ async def test_a_refused_assertion_is_explained(partner: Partner, command: Any) 
     assert facts["state"] == "refused: exp or iat is missing"
 
 
-async def test_a_jwt_of_nobody_trusted_is_just_a_jwt(partner: Partner, command: Any) -> None:
+async def test_jwt_of_an_untrusted_issuer_is_just_a_jwt(partner: Partner, command: Any) -> None:
     facts = await explained(command, await partner.assertion(iss="https://stranger.example"))
     assert facts["kind"] == "JWT"
 

@@ -88,7 +88,7 @@ async def test_metadata_are_refused_with(
     assert "/jwks" not in provider.asked
 
 
-async def test_an_issuer_that_is_away_is_asked_again_after_a_while(
+async def test_unavailable_issuer_is_asked_again_after_a_while(
     partner: Partner, provider: FakeProvider, clock: Clock
 ) -> None:
     _answer(provider, METADATA, status=503)
@@ -100,7 +100,7 @@ async def test_an_issuer_that_is_away_is_asked_again_after_a_while(
     assert (await partner.present()).status == 200
 
 
-async def test_keys_are_kept_while_the_issuer_is_away(
+async def test_keys_are_kept_while_the_issuer_is_unavailable(
     partner: Partner, provider: FakeProvider, clock: Clock
 ) -> None:
     assert (await partner.present()).status == 200
@@ -128,9 +128,7 @@ async def test_keys_behind_jwks_uri_need_no_metadata(
 
 
 @pytest.mark.rfc("8725#3.10")
-async def test_an_issuer_that_nobody_trusts_is_never_asked(
-    partner: Partner, provider: FakeProvider
-) -> None:
+async def test_untrusted_issuer_is_never_asked(partner: Partner, provider: FakeProvider) -> None:
     async with publishing() as server:
         stranger = replace(partner, issuer=server.url.removesuffix("/jwks"))
         assert (await stranger.present()).refusal == REFUSED

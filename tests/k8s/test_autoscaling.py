@@ -32,7 +32,7 @@ def test_the_autoscaler_looks_at_the_cpu_that_the_pods_ask_for() -> None:
     )
 
 
-def test_requests_come_beside_the_cpu() -> None:
+def test_requests_are_shown_with_the_cpu() -> None:
     both = metrics("prod, scaled on requests")
     assert [each["type"] for each in both] == ["Resource", "Pods"]
 

@@ -54,7 +54,7 @@ def test_every_url_is_below_the_issuer(pod: Pod) -> None:
     assert all(url.startswith(f"{ISSUER}/") for url in urls)
 
 
-def test_a_stranger_is_sent_to_the_login_page(pod: Pod) -> None:
+def test_user_without_a_session_is_sent_to_the_login_page(pod: Pod) -> None:
     query = "client_id=web&redirect_uri=https://www.example.com/callback&response_type=code"
     challenge = "code_challenge_method=S256&code_challenge=" + "c" * 43
     status, _ = pod.ask("http", f"/connect/authorize?{query}&scope=openid&{challenge}")

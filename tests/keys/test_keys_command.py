@@ -160,7 +160,7 @@ def test_the_embedded_store_is_refused_with_the_reason(config: Path) -> None:
     assert (refused.exit_code, "inside the process" in refused.stderr) == (1, True)
 
 
-def test_a_store_that_is_away_has_an_exit_code_of_its_own(config: Path) -> None:
+def test_unavailable_store_has_its_own_exit_code(config: Path) -> None:
     assert keys(config, "redis://127.0.0.1:1", "list").exit_code == 3
 
 

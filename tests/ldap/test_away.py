@@ -87,7 +87,7 @@ class TestFrozen:
         return config
 
     @pytest.mark.parametrize("connected", [True, False], ids=["connected", "not connected"])
-    async def test_nobody_waits_for_it_but_who_needs_it(
+    async def test_only_requests_that_need_it_wait_for_it(
         self, service: RunningService, mortal: Slapd, connected: bool
     ) -> None:
         if connected:

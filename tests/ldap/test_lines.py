@@ -65,7 +65,7 @@ def busy_threads() -> int:
 
 @pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
 @pytest.mark.parametrize("connected", [True, False], ids=["connected", "not connected"])
-async def test_call_of_a_frozen_directory_ends_with_its_question(
+async def test_call_of_a_frozen_directory_ends_with_its_request(
     tmp_path: Path, scheme: str, connected: bool
 ) -> None:
     """libldap would ask for its TLS handshake again and again, and wait for its answer beyond any time-out of asyncio."""

@@ -96,7 +96,7 @@ class TestDnOfEachName:
         return config
 
     @pytest.mark.usefixtures("never_probing")
-    async def test_name_that_no_dn_can_have_is_a_failed_login_and_stops_nobody_else(
+    async def test_name_that_no_dn_can_have_is_a_failed_login_and_affects_no_other_user(
         self, service: RunningService, events: list[object]
     ) -> None:
         for _ in range(TOLERATED + 1):
@@ -135,7 +135,7 @@ class TestNames:
         assert await users.by_email("shared@example.com") is None
 
 
-async def test_address_that_is_not_verified_finds_nobody(service: RunningService) -> None:
+async def test_address_that_is_not_verified_finds_no_user(service: RunningService) -> None:
     assert await service.parts.sign_in.users.by_email("alice@example.com") is None
 
 

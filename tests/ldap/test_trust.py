@@ -95,7 +95,7 @@ async def test_directory_without_start_tls_gets_no_password(
         assert (await sign_in(await start(config), "alice")).status == 200
 
 
-async def test_next_server_is_asked_where_one_is_away(
+async def test_next_server_is_asked_where_one_is_unavailable(
     start: Start, config: dict[str, Any], directory: Slapd
 ) -> None:
     urls = ["ldaps://127.0.0.1:1", directory.tls_url]

@@ -105,7 +105,7 @@ async def test_a_retry_does_not_come_before_its_time(
     assert await told(events, BackChannelLogoutDelivered, hint, attempts=2)
 
 
-async def test_a_client_that_was_away_gets_its_token_later(
+async def test_unavailable_client_gets_its_logout_token_later(
     app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
 ) -> None:
     client = await app.service.parts.clients.directory.find("web")

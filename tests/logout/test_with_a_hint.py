@@ -12,7 +12,7 @@ from tests.driving.service import Answer, RunningService, claims_in
 from tests.logout.conftest import BYE, Logout, is_signed_in
 
 
-async def test_a_logout_with_a_hint_ends_the_session_without_a_question(
+async def test_logout_with_a_hint_ends_the_session_without_confirmation(
     app: ClientApp, logout: Logout, hint: str, events: list[object]
 ) -> None:
     page = await logout(id_token_hint=hint)

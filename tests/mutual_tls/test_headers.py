@@ -77,7 +77,7 @@ async def test_without_its_chain_a_certificate_is_refused(
     assert (await ask(service, *headers.items())).refusal == (401, "invalid_client")
 
 
-async def test_a_chain_beside_pem_is_not_read(
+async def test_a_chain_after_text_around_pem_is_not_read(
     start: Start, config: dict[str, Any], nested: Certified
 ) -> None:
     config["server"]["client_certificate_header"] = "X-SSL-Cert"

@@ -113,9 +113,7 @@ async def test_a_certificate_counts_at_its_port_only(
     assert (status, answer["error"]) == (401, "invalid_client")
 
 
-async def test_the_main_port_asks_nobody_for_a_certificate(
-    running: OwnTls, shop: Certified
-) -> None:
+async def test_main_port_requests_no_client_certificate(running: OwnTls, shop: Certified) -> None:
     secret: Any = {"client_id": "machine", "client_secret": "machine-secret"}
     context = running.context(shop)
     status, answer = await running.ask(running.main, context, **secret)

@@ -65,7 +65,7 @@ async def test_a_client_that_reads_no_answers_is_disconnected(
 
 
 @pytest.mark.parametrize("asked", [PIPELINED, ONE_BY_ONE], ids=["aiohttp", "fast-lane"])
-async def test_answers_that_nobody_reads_are_few(
+async def test_unread_answers_are_limited(
     service: RunningService, monkeypatch: pytest.MonkeyPatch, asked: tuple[bytes, ...]
 ) -> None:
     monkeypatch.setattr(connections, "WRITE_SECONDS", 0.2)

@@ -32,7 +32,7 @@ async def test_service_without_a_key_is_not_ready_and_names_the_reason(
 
 
 @pytest.mark.needs("redis-server")
-def test_readiness_turns_red_when_the_store_stays_away_for_as_long_as_configured(
+def test_readiness_turns_red_when_the_store_is_unavailable_for_the_configured_time(
     serve: Serve, on_redis: RedisServer, config_file: Path
 ) -> None:
     config_file.write_text(f"{config_file.read_text()}  unready_after: 4s\n")

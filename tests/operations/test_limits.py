@@ -160,7 +160,7 @@ async def test_a_content_type_has_at_most_256_characters(
     assert answer.status == status
 
 
-async def test_caller_that_goes_away_causes_no_error(
+async def test_caller_that_disconnects_causes_no_error(
     service: RunningService, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(service.issuer).port)

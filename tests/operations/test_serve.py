@@ -84,9 +84,7 @@ def test_a_redis_that_may_evict_is_warned_of(serve: Serve, on_redis: RedisServer
 
 
 @needs_redis
-def test_a_store_that_is_away_at_the_start_is_waited_for(
-    serve: Serve, on_redis: RedisServer
-) -> None:
+def test_start_waits_for_an_unavailable_store(serve: Serve, on_redis: RedisServer) -> None:
     url = serve().url()
     assert httpx2.get(f"{url}/health/ready").status_code == 503
     on_redis.start()

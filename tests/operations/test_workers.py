@@ -190,7 +190,7 @@ def test_a_worker_that_cannot_start_ends_no_other(
     assert token_from(url).status_code == 200
 
 
-def test_a_worker_is_replaced_while_the_files_of_keys_are_away(
+def test_worker_is_replaced_while_key_files_are_missing(
     serve: Serve, on_redis: RedisServer, config_file: Path, tmp_path: Path
 ) -> None:
     on_redis.start()

@@ -85,7 +85,7 @@ def test_every_field_has_a_label(browser: Browser, template: str) -> None:
             assert f'<label for="{field["id"]}">' in text
 
 
-def test_the_kind_of_a_factor_is_shown_beside_its_name_only(browser: Browser) -> None:
+def test_kind_of_a_factor_is_shown_only_next_to_its_name(browser: Browser) -> None:
     text = browser.sees("security.html").text or ""
     assert "<h3><bdi>Passkey</bdi></h3>" in text
     assert ("Authenticator app ·" in text, "Passkey ·" in text) == (True, False)

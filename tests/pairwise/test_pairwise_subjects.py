@@ -115,7 +115,7 @@ async def test_a_logout_hint_is_read_as_its_client_knows_the_person(app_of: AppO
 
 
 @pytest.mark.rfc("openid-rpinitiated#2")
-async def test_a_logout_hint_about_somebody_else_asks(app_of: AppOf) -> None:
+async def test_logout_hint_of_another_user_asks_for_confirmation(app_of: AppOf) -> None:
     shop = app_of("shop")
     hint = (await shop.tokens())["id_token"]
     shop.browser.forget_cookies()

@@ -103,7 +103,9 @@ async def test_a_code_waits_until_the_user_allows_and_works_once(device: Device)
     assert [await device.poll(), await device.poll()] == ["818727", "invalid_grant"]
 
 
-async def test_polls_of_another_client_find_nothing_and_slow_nobody_down(device: Device) -> None:
+async def test_polls_of_another_client_find_nothing_and_do_not_slow_down_the_client(
+    device: Device,
+) -> None:
     assert [await device.poll("opaque") for _ in range(3)] == 3 * ["invalid_grant"]
     assert await device.poll() == "authorization_pending"
     assert await device.poll() == "slow_down"

@@ -46,7 +46,7 @@ def test_a_condition_holds_where_its_model_does(conditions: Any, claims: Any) ->
 
 
 @given(CONDITIONS, CLAIMS, st.dictionaries(NAMES, VALUES, min_size=1), NAMES, SCALARS)
-def test_more_conditions_and_more_values_let_nobody_out(
+def test_more_conditions_and_more_values_exclude_no_user(
     conditions: Any, claims: Any, further: Any, name: str, value: Any
 ) -> None:
     if not is_any_met(conditions, claims):
@@ -58,5 +58,5 @@ def test_more_conditions_and_more_values_let_nobody_out(
 
 
 @given(CONDITIONS)
-def test_somebody_without_claims_meets_nothing(conditions: Any) -> None:
+def test_user_without_claims_meets_no_condition(conditions: Any) -> None:
     assert not is_any_met(conditions, {})

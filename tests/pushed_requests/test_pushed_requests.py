@@ -51,7 +51,7 @@ async def test_a_person_signs_in_by_a_pushed_request(
     assert tokens["scope"] == "api1 openid"
 
 
-async def test_nothing_beside_it_counts_but_the_client_id(app: ClientApp) -> None:
+async def test_parameters_outside_it_are_ignored_except_client_id(app: ClientApp) -> None:
     uri = await pushed(app)
     page = await follow(app, uri, scope="openid", state="other", prompt="none", nonce="other")
     page = await app.browser.log_in(page)

@@ -33,7 +33,7 @@ async def test_nothing_is_there_to_push_to(service: RunningService) -> None:
 
 
 @pytest.mark.parametrize("place", ["for all", "for one client"])
-async def test_nobody_has_to_push_what_nothing_takes(
+async def test_push_is_not_required_without_a_grant_that_uses_it(
     start: Start, config: dict[str, Any], place: str
 ) -> None:
     demanding = config if place == "for all" else client_in(config, "web")

@@ -205,9 +205,7 @@ class TestSwitchedOff:
         config["registration"]["enabled"] = False
         return config
 
-    async def test_nobody_can_register_if_registration_is_off(
-        self, service: RunningService
-    ) -> None:
+    async def test_registration_is_refused_if_it_is_off(self, service: RunningService) -> None:
         assert (await register(service)).status == 404
         assert (await service.get("/connect/register/dc_0123456789abcdef")).status == 404
 

@@ -125,7 +125,7 @@ async def test_several_hosts_need_a_document(service: RunningService, sector: Se
 
 @pytest.mark.rfc("8252#7.1", "8252#7.3")
 @pytest.mark.parametrize("own", ["com.evil.app:/cb", "http://127.0.0.1/cb"])
-async def test_nobody_joins_a_sector_by_naming_its_host_next_to_an_app(
+async def test_client_does_not_join_a_sector_by_a_host_next_to_an_app(
     service: RunningService, sector: SectorHost, own: str
 ) -> None:
     changes = {"redirect_uris": [URIS[0], own], "application_type": "native"}
@@ -143,7 +143,7 @@ async def find_sub(service: RunningService, browser: Browser, **metadata: Any) -
 
 
 @pytest.mark.rfc("8628#3.4")
-async def test_nobody_joins_a_sector_by_redirect_uris_that_its_grant_does_not_use(
+async def test_client_does_not_join_a_sector_by_unused_redirect_uris(
     service: RunningService, browser: Browser
 ) -> None:
     subs = {

@@ -52,7 +52,7 @@ async def test_the_person_is_not_named_to_the_client(app: ClientApp) -> None:
     assert "login_hint" not in (await app.browser.get("/account")).text
 
 
-async def test_a_stranger_s_client_is_not_offered_to_everybody(
+async def test_dynamically_registered_client_is_not_offered_to_everybody(
     registering: Registering, browser: Browser
 ) -> None:
     client = await registering(initiate_login_uri="https://registered.example/start")

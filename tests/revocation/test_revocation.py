@@ -127,7 +127,7 @@ async def test_revocation_counts_while_the_user_is_disabled(
 @pytest.mark.parametrize(
     "auth", [None, ("frontend", "wrong"), ("nobody", "x"), ("api2", "api2-secret")], ids=str
 )
-async def test_strangers_revoke_nothing(service: RunningService, auth: Any) -> None:
+async def test_unauthenticated_caller_revokes_nothing(service: RunningService, auth: Any) -> None:
     token = (await service.user_token())["access_token"]
     answer = await service.post("/connect/revocation", auth=auth, token=token)
     assert answer.refusal == (401, "invalid_client")

@@ -85,7 +85,7 @@ async def test_it_is_asked_where_the_scope_is_remembered(
     assert (await app.authorize(authorization_details=encode(PAYMENT))).path == "/account/consent"
 
 
-async def test_nobody_is_asked_under_prompt_none(asking: Asking) -> None:
+async def test_user_is_not_asked_under_prompt_none(asking: Asking) -> None:
     await asking.tokens(PAYMENT)
     page = await asking.app.authorize(prompt="none", authorization_details=encode(PAYMENT))
     assert page.parameters["error"] == "consent_required"

@@ -49,7 +49,7 @@ async def test_a_client_for_itself_is_refused_a_type_that_is_not_in_its_list(
     ],
     ids=["right password", "wrong password"],
 )
-async def test_a_grant_that_asks_nobody_takes_no_details(
+async def test_grant_without_a_user_takes_no_details(
     service: RunningService, form: dict[str, str]
 ) -> None:
     answer = await service.token(

@@ -84,7 +84,7 @@ async def test_a_refresh_leaves_a_withdrawn_type_out(
     assert "payments" not in claims_in(again["access_token"])["aud"]
 
 
-async def test_a_code_for_withdrawn_details_alone_is_refused_and_not_used_up(
+async def test_code_for_withdrawn_details_alone_is_refused_and_not_consumed(
     asking: Asking, leave: Callable[..., None]
 ) -> None:
     code = await asking.code(PAYMENT, scope=None)

@@ -261,9 +261,7 @@ COUNTED += ["/connect/token, a client for itself"]
 
 
 @pytest.mark.parametrize("endpoint", COUNTED)
-async def test_a_network_that_has_used_up_its_limit_has_nothing_more_kept(
-    stranger: Stranger, endpoint: str
-) -> None:
+async def test_network_at_its_limit_stores_nothing_more(stranger: Stranger, endpoint: str) -> None:
     room = stranger.service.parts.shared.room
     assert room.parked.per_minute is not None
     await room.parked.count_network("127.0.0.1", room.parked.per_minute)

@@ -54,14 +54,14 @@ async def test_a_browser_without_a_cookie_has_no_form(browser: Browser, path: st
     assert (await browser.post(path, {"csrf": csrf})).status == 403
 
 
-async def test_a_forged_login_signs_nobody_in(browser: Browser, events: list[object]) -> None:
+async def test_forged_login_is_refused(browser: Browser, events: list[object]) -> None:
     form = {"username": "alice", "password": "alice-password", "action": "login"}
     assert (await browser.post("/account/login", form)).status == 403
     assert "sid" not in browser.cookies
     assert not any(isinstance(event, LoginFailed) for event in events)
 
 
-async def test_a_forged_logout_signs_nobody_out(app: ClientApp) -> None:
+async def test_forged_logout_is_refused(app: ClientApp) -> None:
     await app.login()
     await app.browser.post("/account/logout", {})
     assert "code" in (await app.authorize(prompt="none")).parameters

@@ -146,7 +146,7 @@ async def test_the_passphrase_of_an_encrypted_key_is_not_asked_for(certified: Tc
     assert "the private key is encrypted" in refused
 
 
-async def test_a_password_beside_the_url_is_taken_as_it_is(plain: TcpRedis) -> None:
+async def test_password_outside_the_url_is_taken_as_it_is(plain: TcpRedis) -> None:
     assert await refusal(f"redis://asks@{plain.address}", password=SECRET) == ""
     assert "WRONGPASS" in await refusal(f"redis://asks@{plain.address}", password=WRITTEN)
 
@@ -161,7 +161,7 @@ async def test_a_password_beside_the_url_is_taken_as_it_is(plain: TcpRedis) -> N
     ids=["full", "protected"],
 )
 @pytest.mark.parametrize("password", [None, SECRET], ids=["nobody", "a user"])
-async def test_what_a_server_says_that_lets_nobody_in_is_named(
+async def test_message_of_a_server_that_refuses_connections_is_named(
     said: str, waits: bool, password: str | None
 ) -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

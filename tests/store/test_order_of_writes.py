@@ -36,7 +36,7 @@ def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
     return config
 
 
-async def test_a_code_can_be_redeemed_after_the_master_of_an_index_was_away(
+async def test_code_can_be_redeemed_after_the_master_of_an_index_was_unavailable(
     app: ClientApp, store: RedisCluster
 ) -> None:
     index = app.service.parts.shared.stores.subject_authorizations.key(digest(ALICE))

@@ -246,7 +246,7 @@ async def test_a_cluster_that_lacks_slots_is_a_refusal_until_it_has_them(tmp_pat
         await kv.close()
 
 
-async def test_slots_that_nobody_had_at_first_are_looked_for_again(tmp_path: Path) -> None:
+async def test_slots_without_a_master_at_first_are_looked_up_again(tmp_path: Path) -> None:
     with cluster(tmp_path, masters=1) as whole:
         kv = open_store(whole.url, timeout=SECONDS)
         await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60))
@@ -267,7 +267,7 @@ async def _readable(kv: KeyValue) -> bool:
         return False
 
 
-async def test_service_stays_ready_and_is_degraded_while_redis_is_away(
+async def test_service_stays_ready_and_is_degraded_while_redis_is_unavailable(
     service: RunningService, redis: TcpRedis
 ) -> None:
     redis.freeze()
@@ -304,7 +304,7 @@ async def _is_ready(service: RunningService, status: int) -> bool:
     return (await service.get("/health/ready")).status == status
 
 
-async def test_requests_are_refused_at_once_while_redis_is_away(
+async def test_requests_are_refused_at_once_while_redis_is_unavailable(
     kv: KeyValue, redis: TcpRedis
 ) -> None:
     await kv.ping()

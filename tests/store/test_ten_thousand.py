@@ -127,7 +127,7 @@ async def test_no_index_takes_more_than_two_mebibytes(
     assert size(redis, index.key("s")) < 2 * KIB * KIB
 
 
-async def test_a_delivery_that_nobody_made_for_a_day_leaves_the_queue(
+async def test_delivery_that_was_not_made_for_a_day_leaves_the_queue(
     redis: Redis, service: RunningService
 ) -> None:
     queue = service.parts.shared.stores.logout_queue

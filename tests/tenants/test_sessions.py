@@ -87,7 +87,7 @@ async def test_a_tenant_that_is_not_the_clients_is_not_asked_for(
     assert "code" in (await app_of("spa").login("bob", acr_values=acr_values)).parameters
 
 
-async def test_nobody_chooses_an_account_of_another_tenant(app: ClientApp) -> None:
+async def test_account_of_another_tenant_cannot_be_chosen(app: ClientApp) -> None:
     await app.code("alice")
     page = await app.authorize(acr_values=BETA, prompt="select_account")
     assert page.path == "/account/login"

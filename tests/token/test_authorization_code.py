@@ -99,7 +99,7 @@ async def test_a_code_expires_by_itself(app: ClientApp, clock: Clock) -> None:
 
 
 @pytest.mark.rfc("6749#4.1.3")
-async def test_code_is_not_used_up_by_another_client(
+async def test_another_client_does_not_consume_the_code(
     app: ClientApp, service: RunningService
 ) -> None:
     code = await app.code()

@@ -107,7 +107,7 @@ async def test_a_reused_token_ends_the_family(
     assert RefreshTokenReused(client_id="frontend", subject="818727") in events
 
 
-async def test_refresh_token_is_not_used_up_by_another_client(service: RunningService) -> None:
+async def test_another_client_does_not_consume_the_refresh_token(service: RunningService) -> None:
     first = await service.user_token(scope=SCOPE)
     assert (await refresh(service, first, "opaque")).refusal == (400, "invalid_grant")
     wrong = await service.token(

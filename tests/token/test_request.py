@@ -168,7 +168,7 @@ async def test_parameters_in_the_query_are_ignored(service: RunningService) -> N
 
 
 @pytest.mark.rfc("6749#5.1", "6749#5.2")
-async def test_answers_are_json_that_nobody_keeps(service: RunningService) -> None:
+async def test_answers_are_json_that_is_not_cached(service: RunningService) -> None:
     granted = await service.token("machine", grant_type="client_credentials")
     refused = await service.token("machine", grant_type="nothing")
     for answer in (granted, refused):

@@ -97,7 +97,7 @@ async def test_a_store_that_does_not_answer_is_not_waited_for(
 @pytest.mark.parametrize(
     "trouble", ["CONFIG SET maxmemory 1", "REPLICAOF 127.0.0.1 1"], ids=["full", "read-only"]
 )
-async def test_a_store_that_refuses_to_write_is_away_too(
+async def test_store_that_refuses_writes_is_unavailable_too(
     app: ClientApp, mortal_redis: Mortal, trouble: str
 ) -> None:
     code = await app.code()

@@ -237,7 +237,7 @@ class TestMayAct:
         answer = await exchange(service, await self.of_bob(service), **sent)
         assert answer.refusal == INVALID_REQUEST
 
-    async def test_may_act_that_is_no_object_allows_nobody(
+    async def test_may_act_that_is_not_an_object_allows_no_actor(
         self, service: RunningService, token: str
     ) -> None:
         assert (await exchange(service, token)).refusal == INVALID_REQUEST

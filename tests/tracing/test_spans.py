@@ -207,7 +207,7 @@ async def test_request_for_keys_carries_the_traceparent(
     }
 
 
-async def test_a_server_that_is_away_is_an_error_of_the_span(
+async def test_unavailable_server_is_an_error_of_the_span(
     service: RunningService, traced: Traced
 ) -> None:
     ways = service.parts.shared.client_http("client_keys")

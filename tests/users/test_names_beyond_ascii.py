@@ -75,7 +75,7 @@ async def test_name_signs_in_and_its_address_and_beginning_are_found(
 
 
 @pytest.mark.usefixtures("collated")
-async def test_another_name_is_nobodys(service: RunningService, database: Database) -> None:
+async def test_another_name_is_unknown(service: RunningService, database: Database) -> None:
     await database.add("4", "José")
     assert (await sign_in(service, "Jose", "josé-password")).refusal == WRONG
     assert (await sign_in(service, "josè", "josé-password")).refusal == WRONG

@@ -91,7 +91,7 @@ async def test_an_identifier_is_compared_letter_by_letter(
     assert [await users.by_subject(sub) for sub in ("A", "a ", "á", "01", "\0")] == [None] * 5
 
 
-async def test_only_a_verified_address_of_one_person_finds_somebody(
+async def test_only_a_verified_address_of_one_user_finds_the_user(
     service: RunningService, database: Database
 ) -> None:
     users = service.parts.sign_in.users
@@ -221,7 +221,7 @@ class TestNumbers:
         config["users"]["sql"]["sub_type"] = "integer"
         return config
 
-    async def test_a_number_is_found_and_other_texts_are_nobodys(
+    async def test_number_is_found_and_other_texts_match_no_user(
         self, service: RunningService
     ) -> None:
         assert await service.is_active((await sign_in(service, "bob"))["access_token"])
@@ -296,7 +296,7 @@ class TestRestart:
 
 
 @pytest.mark.needs("postgres", "initdb")
-async def test_a_password_beside_the_url_is_taken_as_it_is(
+async def test_password_outside_the_url_is_taken_as_it_is(
     postgres: Database, start: Start, config: dict[str, Any]
 ) -> None:
     await postgres.execute("CREATE ROLE asks LOGIN PASSWORD 'p@ss/w%rd'")

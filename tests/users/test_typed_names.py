@@ -33,7 +33,7 @@ async def fail_by(service: RunningService, *names: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-async def test_name_that_nobody_has_is_a_failed_login_and_stops_nobody(
+async def test_unknown_name_is_a_failed_login_and_affects_no_other_user(
     service: RunningService, events: list[object], name: str
 ) -> None:
     await fail_by(service, *([name] * (TOLERATED + 1)))

@@ -72,7 +72,7 @@ async def test_row_that_cannot_be_read_is_a_disabled_user_whom_the_log_names(
 
 
 @pytest.mark.parametrize("column", ["id", "login"])
-async def test_row_without_sub_or_name_is_nobody(
+async def test_row_without_sub_or_name_is_not_a_user(
     service: RunningService, database: Database, column: str
 ) -> None:
     await database.execute(f"UPDATE people SET {column} = NULL WHERE id = '2'")  # noqa: S608

@@ -80,7 +80,7 @@ async def test_tokens_are_neither_issued_nor_refused(
 
 
 @pytest.mark.usefixtures("never_probing", "one_store")
-async def test_a_system_that_is_away_is_not_asked_by_every_request(
+async def test_unavailable_system_does_not_get_every_request(
     service: RunningService, away: SwitchedUsers
 ) -> None:
     for _ in range(TOLERATED + 5):
@@ -114,7 +114,7 @@ async def test_an_unforeseen_failure_is_503_and_does_not_count_as_absence(
 
 
 @pytest.mark.usefixtures("never_probing", "one_store")
-async def test_a_value_that_the_system_does_not_take_is_nobodys_and_stops_nobody_else(
+async def test_value_that_the_system_rejects_is_unknown_and_affects_no_other_user(
     service: RunningService, store: SwitchedUsers, events: list[object]
 ) -> None:
     store.refused = "hunter2"
@@ -130,7 +130,7 @@ async def test_a_value_that_the_system_does_not_take_is_nobodys_and_stops_nobody
 
 
 @pytest.mark.usefixtures("never_probing", "one_store")
-async def test_a_subject_that_the_system_does_not_take_is_nobodys(
+async def test_subject_that_the_system_rejects_is_unknown(
     config: dict[str, Any], start: Start
 ) -> None:
     config["trusted_issuers"] = [partner_entry(subject="{sub}")]
@@ -210,7 +210,7 @@ class TestGrace:
         return config
 
     @pytest.mark.usefixtures("never_probing")
-    async def test_tokens_stay_what_they_were_at_every_replica_while_nobody_can_sign_in(
+    async def test_tokens_stay_active_at_every_replica_while_logins_fail(
         self, service: RunningService, store: SwitchedUsers, start: Start, config: dict[str, Any]
     ) -> None:
         scope = "openid profile api1 offline_access"

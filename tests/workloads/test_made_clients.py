@@ -19,7 +19,7 @@ ALICE = {"username": "alice", "password": "alice-password"}
 
 
 @pytest.mark.rfc("7591#2")
-async def test_nobody_registers_a_workload(start: Start, config: dict[str, Any]) -> None:
+async def test_workload_cannot_be_registered(start: Start, config: dict[str, Any]) -> None:
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     service = await start(config)
     answer = await register(service, token_endpoint_auth_method="workload")

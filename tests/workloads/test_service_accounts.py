@@ -120,7 +120,7 @@ async def test_a_request_is_pushed_by_a_workload(
     assert (await service.post("/connect/par", **sent)).status == 201
 
 
-async def test_nobody_is_a_template(service: RunningService, platform: Platform) -> None:
+async def test_template_is_not_a_client(service: RunningService, platform: Platform) -> None:
     named = pod(service, platform, "shop", "shop-workload")
     token = (await named.ask(scope="api1"))["access_token"]
     assert (await service.introspect(token))["client_id"] == "shop.shop-workload"
@@ -286,7 +286,7 @@ class TestWithAnotherAudience:
     def issuer(self) -> dict[str, Any]:
         return OTHER_AUDIENCE
 
-    async def test_other_values_may_stand_beside_it(self, checkout: Workload) -> None:
+    async def test_other_values_are_allowed_with_it(self, checkout: Workload) -> None:
         assert (await checkout.ask_with(aud=["urn:tokens", "other"])).status == 200
         assert (await checkout.ask_with(aud="urn:tokens")).status == 200
         assert (await checkout.ask()).refusal == REFUSED

@@ -117,7 +117,7 @@ async def test_an_older_bundle_does_not_replace_a_newer_one(
     assert (await checkout.ask()).refusal == REFUSED
 
 
-async def test_keys_are_kept_while_the_endpoint_is_away(
+async def test_keys_are_kept_while_the_endpoint_is_unavailable(
     platform: Platform, checkout: Workload, clock: Clock
 ) -> None:
     assert (await checkout.ask()).status == 200

@@ -34,9 +34,7 @@ class SigningIn:
 
     @pytest.mark.conformance("oidcc-prompt-none-not-logged-in")
     @pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#3.1.2.6")
-    async def test_prompt_none_is_refused_where_nobody_is_signed_in(
-        self, party: RelyingParty
-    ) -> None:
+    async def test_prompt_none_is_refused_without_a_session(self, party: RelyingParty) -> None:
         (await party.respond(prompt="none", state="s" * 128)).check_error("login_required")
 
     @pytest.mark.conformance("oidcc-prompt-none-logged-in")

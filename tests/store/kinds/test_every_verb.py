@@ -234,7 +234,7 @@ async def test_a_record_is_used_by_one_attempt(kv: KeyValue) -> None:
     assert won == [True, True, False, False]
 
 
-async def test_many_keys_are_read_in_the_order_of_the_question(kv: KeyValue) -> None:
+async def test_many_keys_are_read_in_the_requested_order(kv: KeyValue) -> None:
     numbers = [str(number) for number in range(100)]
     await kv.write(*[RECORDS.put(one, one, ttl=60) for one in numbers])
     assert await kv.read(*[RECORDS.read(one) for one in numbers]) == tuple(numbers)

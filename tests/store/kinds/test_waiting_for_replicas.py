@@ -129,7 +129,7 @@ async def test_one_refused_write_fails_no_other_write(kv: KeyValue) -> None:
     assert not isinstance(results[1], BaseException)
 
 
-async def test_a_refresh_that_nobody_confirmed_gets_the_same_successor_when_it_is_repeated(
+async def test_repeated_refresh_that_was_not_confirmed_gets_the_same_successor(
     app_of: Callable[[str], ClientApp], store: SentinelSet | RedisCluster
 ) -> None:
     app = app_of("spa")
@@ -143,7 +143,7 @@ async def test_a_refresh_that_nobody_confirmed_gets_the_same_successor_when_it_i
 
 
 @pytest.mark.parametrize("store", ["Sentinel"], indirect=True)
-async def test_a_code_whose_use_nobody_confirmed_is_spent(
+async def test_code_whose_use_was_not_confirmed_is_consumed(
     app: ClientApp, store: SentinelSet
 ) -> None:
     """In a Cluster it is not even used where another master cannot have its index confirmed."""
