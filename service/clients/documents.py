@@ -297,7 +297,8 @@ def _check_origins(url: ClientIdUrl, metadata: Mapping[str, object]) -> None:
             if not _is_own(url, uri) and not is_on_loopback(uri):
                 error = InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
                 raise error(f"{name}[{at}]: is neither at the origin of the client_id nor loopback")
-    for name in ("jwks_uri", "initiate_login_uri"):
+    links = marked(Mark.SHOWN_TO_USERS)  # which may lead anywhere
+    for name in [key for key in marked(Mark.URL) if key not in links]:
         if name in metadata and not _is_own(url, str(metadata[name])):
             raise InvalidClientMetadata(f"{name}: is not at the origin of the client_id")
 
