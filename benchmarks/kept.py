@@ -13,7 +13,7 @@ from benchmarks.works import HOUR, VERIFIER, authorization_of
 from service.clock import clock
 from service.identity.access import Wishes
 from service.identity.sessions import queue_logouts
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.client_metadata import RegisteredClient
 from service.model.handle import digest, new_handle, new_selector

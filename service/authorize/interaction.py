@@ -8,7 +8,7 @@ import msgspec
 
 from service.authorize.request import AuthorizeRequest
 from service.clock import clock
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.factors import Factors
 from service.model.registry import Registry
 from service.model.session import Answers, Session

@@ -10,7 +10,7 @@ from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.identity.factors.methods import MFA
 from service.identity.factors.second_factors import find_requirement, lacks_second_factor
 from service.identity.providers.claims import with_trusted_methods
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.factors import Factors
 from service.model.registry import Registry
 from service.protocol.errors import InteractionRequired

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
 from service.authorize.second_factor import SECOND_FACTOR
-from service.identity.sign_in import AMR
+from service.identity.password_sign_in import AMR
 from service.model.registry import Registry
 from service.model.tenant import LinkName, Tenant
 from service.protocol.authorization_request import CREATE, NO_RESPONSE

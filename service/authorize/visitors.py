@@ -15,7 +15,7 @@ from service.identity.factors.stored import EnrolledFactors
 from service.identity.fresh_logins import FreshLogins
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
-from service.identity.sign_ins import PartialSignIn, PartialSignIns, SignIn
+from service.identity.sign_in import PartialSignIn, PartialSignIns, SignIn
 from service.identity.users import Subjects
 from service.model.handle import digest
 from service.model.registry import LiveRegistry

@@ -11,8 +11,8 @@ from service.ciba.pending import CibaRequests, PendingRequest
 from service.clock import clock
 from service.events.ciba import CibaApproved, CibaDenied
 from service.identity.factors.second_factors import find_requirement, lacks_second_factor
+from service.identity.password_sign_in import AMR
 from service.identity.providers.claims import with_trusted_methods
-from service.identity.sign_in import AMR
 from service.model.client import Client
 from service.model.factors import Factors
 from service.model.session import Session

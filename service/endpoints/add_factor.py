@@ -12,7 +12,7 @@ from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
 from service.identity.factors.methods import MFA
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.pages.factor_pages import (
     asked_on,
     links_to_others,

@@ -13,14 +13,14 @@ from service.authorize.flow import WaitingRequest
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.clock import clock
 from service.http.endpoint import see_other
+from service.identity.password_sign_in import AMR, PasswordSignIn
 from service.identity.providers.provider import (
     ProviderFailed,
     ProviderRefused,
 )
 from service.identity.providers.requests import ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
-from service.identity.sign_in import AMR, LocalSignIn
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, PasswordExpired, User
@@ -35,7 +35,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Offers every way to sign in that the client accepts; without a client it leads to the user's account."""
 
     visits: Visits
-    local: LocalSignIn
+    local: PasswordSignIn
     providers: ProviderSignIn
     login_page: LoginPage
 

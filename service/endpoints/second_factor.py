@@ -12,7 +12,7 @@ from service.authorize.second_factor import SECOND_FACTOR, FactorTurn
 from service.clock import clock
 from service.identity.factors.methods import MFA
 from service.identity.factors.second_factors import SecondFactors, find_requirement
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.handle import digest
 from service.pages.factor_pages import (
     asked_on,

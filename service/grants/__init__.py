@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.grants.token_exchange.transaction_token import TransactionTokens
     from service.identity.assertions import ForeignAssertions
     from service.identity.factors.second_factors import SecondFactors
-    from service.identity.sign_in import LocalSignIn
+    from service.identity.password_sign_in import PasswordSignIn
     from service.model.registry import Registry
     from service.tokens.granting import Grant, GrantServices
     from service.tokens.liveness import Revocation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 class GrantParts(msgspec.Struct, frozen=True, kw_only=True):
     services: GrantServices
-    sign_in: LocalSignIn
+    sign_in: PasswordSignIn
     second_factors: SecondFactors
     revocation: Revocation
     polling: Polling

@@ -13,7 +13,7 @@ from service.identity.factors.second_factors import (
     lacks_second_factor,
 )
 from service.identity.factors.totp import TotpMethod
-from service.identity.sign_in import AMR, LocalSignIn
+from service.identity.password_sign_in import AMR, PasswordSignIn
 from service.identity.tenants import find_tenant
 from service.model.registry import LiveRegistry
 from service.model.user import PasswordExpired, User
@@ -26,7 +26,7 @@ class PasswordGrant(msgspec.Struct, frozen=True):
 
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     takes_authorization_details: ClassVar[bool] = False
-    sign_in: LocalSignIn
+    sign_in: PasswordSignIn
     second_factors: SecondFactors
     registry: LiveRegistry
 

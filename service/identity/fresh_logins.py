@@ -8,7 +8,7 @@ import secrets
 import msgspec
 
 from service.clock import clock
-from service.identity.sign_ins import PartialSignIn
+from service.identity.sign_in import PartialSignIn
 from service.model.handle import digest
 from service.model.session import Session
 from service.store.stores import Stores

@@ -13,7 +13,7 @@ from service.clock import clock
 from service.events.event import Emit
 from service.events.users import SessionEnded, SessionStarted
 from service.identity import provider_sessions
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
 from service.model.handle import digest, is_selector, new_handle, new_selector, parse_handle

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.authentication_context import TENANT
 from service.model.client import Client
 from service.model.registry import Registry

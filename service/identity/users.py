@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization
 from service.model.client import Permissions
 from service.model.factors import FactorStore

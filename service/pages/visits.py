@@ -20,7 +20,7 @@ from service.authorize.visitors import SentCookies, Visitor, Visitors
 from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.http.proxy import ClientAddress
-from service.identity.sign_ins import LIFETIME, SignIn
+from service.identity.sign_in import LIFETIME, SignIn
 from service.model.client import Client
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant

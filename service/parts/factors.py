@@ -17,7 +17,7 @@ from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.second_factors import SafeNotifier, SecondFactors, open_user_notifier
 from service.identity.factors.stored import PasskeyOwners
 from service.identity.factors.totp import TotpEnrolment, TotpMethod
-from service.identity.sign_in import Throttle
+from service.identity.password_sign_in import Throttle
 from service.identity.users import Directory
 from service.parts.shared import Shared
 from service.parts.users import open_factors, open_guesses

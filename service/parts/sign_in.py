@@ -12,8 +12,8 @@ from service.parts.users import open_directory
 
 if TYPE_CHECKING:
     from service.identity.assertions import ForeignAssertions
+    from service.identity.password_sign_in import PasswordSignIn
     from service.identity.providers.sign_in import ProviderSignIn
-    from service.identity.sign_in import LocalSignIn
 
 
 class SignInParts:
@@ -26,7 +26,7 @@ class SignInParts:
         self.subjects = Subjects(users=self.users, registry=shared.registry)
 
     @cached_property
-    def local(self) -> LocalSignIn:
+    def local(self) -> PasswordSignIn:
         """Signs in by password."""
         from service.parts.ways_to_sign_in import build_local_sign_in
 

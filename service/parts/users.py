@@ -8,7 +8,7 @@ from service.identity.access import Authorizations, Consents, GrantedAccess
 from service.identity.factors.guesses import Guesses
 from service.identity.factors.stored import EnrolledFactors, StoredFactors
 from service.identity.sessions import Sessions
-from service.identity.sign_ins import PartialSignIns
+from service.identity.sign_in import PartialSignIns
 from service.identity.sources import Tools, open_users
 from service.identity.users import Directory
 from service.parts.shared import Shared

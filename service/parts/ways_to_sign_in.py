@@ -5,22 +5,22 @@ from __future__ import annotations
 from service.clients.issuer_keys import IssuerKeys
 from service.clients.published_keys import PublishedKeys
 from service.identity.assertions import ForeignAssertions
+from service.identity.password_sign_in import PasswordSignIn, Throttle
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.accounts import ProviderAccounts
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import ProviderSignIn
 from service.identity.refusal_costs import RefusalCosts
-from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import Directory
 from service.parts.keys import KeyParts
 from service.parts.shared import Shared
 
 
-def build_local_sign_in(shared: Shared, users: Directory) -> LocalSignIn:
+def build_local_sign_in(shared: Shared, users: Directory) -> PasswordSignIn:
     """Build what signs users in by password."""
     limits, passwords = shared.configuration.limits, Passwords(shared.registry)
-    return LocalSignIn(
+    return PasswordSignIn(
         users=users,
         passwords=passwords,
         costs=RefusalCosts(users=users, passwords=passwords, stores=shared.stores),

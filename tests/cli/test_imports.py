@@ -51,7 +51,7 @@ OF_SIGN_IN = {
     "service.clients.authentication.authentication",
     "service.identity.factors.passkey_challenges",
     "service.identity.providers.sign_in",
-    "service.identity.sign_in",
+    "service.identity.password_sign_in",
     "service.identity.sources.outside",
 }
 """What signs users in, or authenticates clients."""

@@ -11,9 +11,9 @@ import pytest
 from redis.asyncio import Redis
 
 from service.config.schema.server import Limits
+from service.identity.password_sign_in import PasswordSignIn, Throttle
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.refusal_costs import RefusalCosts
-from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue
 from service.store.opening import open_store
@@ -66,9 +66,9 @@ def registry() -> Live:
 
 
 @pytest.fixture
-def sign_in(kv: KeyValue, stores: Stores, registry: Live, events: list[object]) -> LocalSignIn:
+def sign_in(kv: KeyValue, stores: Stores, registry: Live, events: list[object]) -> PasswordSignIn:
     users, passwords = FileUsers(registry), Passwords(registry)
-    return LocalSignIn(
+    return PasswordSignIn(
         users=users,
         passwords=passwords,
         costs=RefusalCosts(users=users, passwords=passwords, stores=stores),

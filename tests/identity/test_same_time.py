@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from service.config.schema.server import Limits
 from service.identity import passwords as module
+from service.identity.password_sign_in import PasswordSignIn, Throttle
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.refusal_costs import RefusalCosts
-from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
 from service.model.password_hash import USUAL, PasswordHash, RefusalCost, parse_hash
 from service.model.user import User
@@ -83,7 +83,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     ],
 )
 async def test_unknown_user_costs_as_much_as_the_slowest_user(
-    sign_in: LocalSignIn,
+    sign_in: PasswordSignIn,
     registry: Live,
     hashed: list[object],
     users: tuple[User, ...],
@@ -115,16 +115,16 @@ class Unlisted(FileUsers):
         raise NotImplementedError
 
 
-Replica = Callable[..., LocalSignIn]
+Replica = Callable[..., PasswordSignIn]
 
 
 @pytest.fixture
 def replica(kv: KeyValue, stores: Stores) -> Replica:
     """Start another process on the same store."""
 
-    def start(*users: User, kind: type[FileUsers] = Unlisted) -> LocalSignIn:
+    def start(*users: User, kind: type[FileUsers] = Unlisted) -> PasswordSignIn:
         known, passwords = kind(Live(replace(REGISTRY, users=users))), Passwords(NOBODY)
-        return LocalSignIn(
+        return PasswordSignIn(
             users=known,
             passwords=passwords,
             costs=RefusalCosts(users=known, passwords=passwords, stores=stores),
@@ -136,7 +136,7 @@ def replica(kv: KeyValue, stores: Stores) -> Replica:
     return start
 
 
-async def refuse(at: LocalSignIn, *usernames: str) -> None:
+async def refuse(at: PasswordSignIn, *usernames: str) -> None:
     for username in usernames:
         assert await at.verify(username, "guess", address=ADDRESS) is None
 
@@ -260,7 +260,7 @@ def alice_and_cheap(registry: Live) -> None:
 
 
 async def test_a_locked_attempt_costs_no_hash(
-    sign_in: LocalSignIn, hashed: list[object], waited: list[float]
+    sign_in: PasswordSignIn, hashed: list[object], waited: list[float]
 ) -> None:
     for _ in range(6):
         assert await sign_in.verify("alice", "wrong", address=ADDRESS) is None
@@ -275,7 +275,11 @@ async def test_a_locked_attempt_costs_no_hash(
     ids=["unknown", "slowest hash", "cheaper hash", "locked"],
 )
 async def test_first_refusal_of_a_process_is_measured_for_any_user(
-    sign_in: LocalSignIn, hashed: list[object], waited: list[float], username: str, own: User | None
+    sign_in: PasswordSignIn,
+    hashed: list[object],
+    waited: list[float],
+    username: str,
+    own: User | None,
 ) -> None:
     """Refusals that compute less wait for the rest."""
     for _ in range(2):
@@ -287,7 +291,7 @@ async def test_first_refusal_of_a_process_is_measured_for_any_user(
 
 @pytest.mark.usefixtures("alice_and_cheap")
 async def test_a_refusal_that_was_cheaper_takes_as_long_as_the_others(
-    sign_in: LocalSignIn, waited: list[float]
+    sign_in: PasswordSignIn, waited: list[float]
 ) -> None:
     await sign_in.verify("mallory", "wrong", address=ADDRESS)
     await sign_in.verify("bob", "wrong", address=ADDRESS)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from service.events.users import SessionEnded, SessionStarted
 from service.identity.sessions import Sessions
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization
 from service.model.handle import digest, new_selector
 from service.model.session import Session

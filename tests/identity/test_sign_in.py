@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from service.events.users import LoginFailed, LoginSucceeded
-from service.identity.sign_in import LocalSignIn
+from service.identity.password_sign_in import PasswordSignIn
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
 
 
-async def test_the_right_password_signs_in(sign_in: LocalSignIn, events: list[object]) -> None:
+async def test_the_right_password_signs_in(sign_in: PasswordSignIn, events: list[object]) -> None:
     assert await sign_in.verify("ALICE", PASSWORD, address=ADDRESS) == ALICE
     assert events == [LoginSucceeded(subject=ALICE.sub, username="ALICE", address=ADDRESS)]
 
@@ -21,7 +21,7 @@ BLANKS = [" ", "\t", "\n", "\u00a0", "\u200b", "\u200d", "\u2060", "\ufeff", "\u
 
 @pytest.mark.parametrize("blank", BLANKS)
 async def test_white_space_around_a_name_does_not_count(
-    sign_in: LocalSignIn, events: list[object], blank: str
+    sign_in: PasswordSignIn, events: list[object], blank: str
 ) -> None:
     assert await sign_in.verify(f"{blank}alice{blank}", PASSWORD, address=ADDRESS) == ALICE
     assert events == [LoginSucceeded(subject=ALICE.sub, username="alice", address=ADDRESS)]
@@ -29,13 +29,13 @@ async def test_white_space_around_a_name_does_not_count(
 
 @pytest.mark.parametrize("blank", BLANKS)
 async def test_white_space_inside_a_name_or_around_a_password_counts(
-    sign_in: LocalSignIn, blank: str
+    sign_in: PasswordSignIn, blank: str
 ) -> None:
     assert await sign_in.verify(f"al{blank}ice", PASSWORD, address=ADDRESS) is None
     assert await sign_in.verify("alice", f"{PASSWORD}{blank}", address=ADDRESS) is None
 
 
-async def test_names_with_white_space_share_one_count_of_failures(sign_in: LocalSignIn) -> None:
+async def test_names_with_white_space_share_one_count_of_failures(sign_in: PasswordSignIn) -> None:
     for blank in BLANKS[:6]:
         await sign_in.verify(f"alice{blank}", "wrong", address=ADDRESS)
     assert await sign_in.throttle.is_locked("alice", ADDRESS)
@@ -58,7 +58,7 @@ async def test_names_with_white_space_share_one_count_of_failures(sign_in: Local
     ],
 )
 async def test_wrong_sign_in_finds_no_user(
-    sign_in: LocalSignIn, events: list[object], username: str, password: str, reason: str
+    sign_in: PasswordSignIn, events: list[object], username: str, password: str, reason: str
 ) -> None:
     assert await sign_in.verify(username, password, address=ADDRESS) is None
     (failed,) = events
@@ -67,14 +67,14 @@ async def test_wrong_sign_in_finds_no_user(
 
 
 async def test_a_password_typed_as_a_name_is_not_logged(
-    sign_in: LocalSignIn, events: list[object]
+    sign_in: PasswordSignIn, events: list[object]
 ) -> None:
     await sign_in.verify(PASSWORD, "", address=ADDRESS)
     assert PASSWORD not in repr(events)
 
 
 async def test_a_failure_names_an_account_that_is_known(
-    sign_in: LocalSignIn, events: list[object]
+    sign_in: PasswordSignIn, events: list[object]
 ) -> None:
     await sign_in.verify("alice", "wrong", address=ADDRESS)
     assert events == [
@@ -83,7 +83,7 @@ async def test_a_failure_names_an_account_that_is_known(
 
 
 async def test_a_burst_guesses_no_more_than_the_throttle_allows(
-    sign_in: LocalSignIn, events: list[object]
+    sign_in: PasswordSignIn, events: list[object]
 ) -> None:
     guesses = [sign_in.verify("alice", "wrong", address=ADDRESS) for _ in range(20)]
     await asyncio.gather(*guesses)

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 
 from service.events.users import LoginFailed, LoginLocked
-from service.identity.sign_in import LocalSignIn
+from service.identity.password_sign_in import PasswordSignIn
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import networks_of, site_of
@@ -23,16 +23,16 @@ def clock() -> Iterator[time_machine.Traveller]:
         yield traveller
 
 
-async def fail(sign_in: LocalSignIn, username: str = "alice", address: str = ADDRESS) -> None:
+async def fail(sign_in: PasswordSignIn, username: str = "alice", address: str = ADDRESS) -> None:
     assert await sign_in.verify(username, "wrong", address=address) is None
 
 
-async def signs_in(sign_in: LocalSignIn, address: str = ADDRESS) -> bool:
+async def signs_in(sign_in: PasswordSignIn, address: str = ADDRESS) -> bool:
     return await sign_in.verify("alice", PASSWORD, address=address) == ALICE
 
 
 async def test_failures_lock_the_account_at_that_address(
-    sign_in: LocalSignIn, events: list[object]
+    sign_in: PasswordSignIn, events: list[object]
 ) -> None:
     await fail(sign_in)
     await fail(sign_in)
@@ -45,7 +45,7 @@ async def test_failures_lock_the_account_at_that_address(
 
 
 async def test_a_failure_that_was_counted_twice_locks_as_well(
-    sign_in: LocalSignIn, monkeypatch: pytest.MonkeyPatch
+    sign_in: PasswordSignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fail(sign_in)
     by_two = verbs.COUNT.replace("'INCR', KEYS[1]", "'INCRBY', KEYS[1], 2")
@@ -53,19 +53,19 @@ async def test_a_failure_that_was_counted_twice_locks_as_well(
     assert await sign_in.throttle.count_failure("alice", ADDRESS)
 
 
-async def test_a_name_in_other_letters_is_the_same_account(sign_in: LocalSignIn) -> None:
+async def test_a_name_in_other_letters_is_the_same_account(sign_in: PasswordSignIn) -> None:
     await fail(sign_in, "Alice")
     await fail(sign_in, "ＡＬＩＣＥ")
     assert not await signs_in(sign_in)
 
 
-async def test_success_clears_the_pair(sign_in: LocalSignIn) -> None:
+async def test_success_clears_the_pair(sign_in: PasswordSignIn) -> None:
     for _ in range(3):
         await fail(sign_in)
         assert await signs_in(sign_in)
 
 
-async def test_ten_times_as_many_lock_the_account_everywhere(sign_in: LocalSignIn) -> None:
+async def test_ten_times_as_many_lock_the_account_everywhere(sign_in: PasswordSignIn) -> None:
     for host in range(20):
         assert await sign_in.throttle.is_locked("alice", "198.51.100.1") is False
         await sign_in.throttle.count_failure("alice", f"192.0.2.{host}")
@@ -73,7 +73,7 @@ async def test_ten_times_as_many_lock_the_account_everywhere(sign_in: LocalSignI
     assert not await sign_in.throttle.is_locked("bob", "198.51.100.1")
 
 
-async def test_ten_times_as_many_lock_an_address_for_all_accounts(sign_in: LocalSignIn) -> None:
+async def test_ten_times_as_many_lock_an_address_for_all_accounts(sign_in: PasswordSignIn) -> None:
     for number in range(20):
         assert await sign_in.throttle.is_locked("alice", ADDRESS) is False
         await sign_in.throttle.count_failure(f"user{number}", ADDRESS)
@@ -82,7 +82,7 @@ async def test_ten_times_as_many_lock_an_address_for_all_accounts(sign_in: Local
 
 
 async def test_networks_of_one_ipv6_site_do_not_lock_an_account_everywhere(
-    sign_in: LocalSignIn,
+    sign_in: PasswordSignIn,
 ) -> None:
     for network in range(60):
         await fail(sign_in, address=f"2001:db8:1:{network:x}::7")
@@ -91,7 +91,7 @@ async def test_networks_of_one_ipv6_site_do_not_lock_an_account_everywhere(
     assert await signs_in(sign_in, "192.0.2.8")
 
 
-async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: LocalSignIn) -> None:
+async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: PasswordSignIn) -> None:
     for _ in range(25):
         await fail(sign_in)
     assert await signs_in(sign_in, "192.0.2.8")
@@ -99,7 +99,7 @@ async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: LocalS
 
 @on_embedded
 async def test_lock_ends_although_guesses_continue(
-    sign_in: LocalSignIn, clock: time_machine.Traveller
+    sign_in: PasswordSignIn, clock: time_machine.Traveller
 ) -> None:
     await fail(sign_in)
     for _ in range(6):
@@ -110,7 +110,7 @@ async def test_lock_ends_although_guesses_continue(
 
 @on_embedded
 async def test_failures_are_forgotten_after_the_window(
-    sign_in: LocalSignIn, clock: time_machine.Traveller
+    sign_in: PasswordSignIn, clock: time_machine.Traveller
 ) -> None:
     await fail(sign_in)
     clock.shift(901)
@@ -118,7 +118,9 @@ async def test_failures_are_forgotten_after_the_window(
     assert await signs_in(sign_in)
 
 
-async def test_key_of_a_counter_contains_no_user_name(sign_in: LocalSignIn, kv: KeyValue) -> None:
+async def test_key_of_a_counter_contains_no_user_name(
+    sign_in: PasswordSignIn, kv: KeyValue
+) -> None:
     await fail(sign_in)
     keys = [key async for key in kv.find_keys("*")]
     assert len(keys) == 3

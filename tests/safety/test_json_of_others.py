@@ -29,7 +29,7 @@ READS_OWN_JSON = {
     "clients/registration/registration.py": "an array of texts, where nothing is within another",
     "identity/factors/totp.py": "a record of the store",
     "identity/factors/passkey_challenges.py": "members of known types",
-    "identity/sign_ins.py": "a record of the store",
+    "identity/sign_in.py": "a record of the store",
     "keys/jose.py": "keys of files and of the store",
     "keys/stored_keys.py": "a record of the store",
     "model/password_hash.py": "hashes of the operator",

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.clock import clock as now
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from service.clock import clock
 from service.events.authorizations import AuthorizationEnded
 from service.events.users import SessionEnded
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.handle import digest
 from service.model.session import Session
 from tests.driving.browser import Browser

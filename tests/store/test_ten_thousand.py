@@ -11,7 +11,7 @@ from redis import Redis
 
 from service.clock import clock
 from service.identity.sessions import Sessions
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization, RefreshToken, new_family_key
 from service.model.handle import digest, new_selector
 from service.model.session import Session

@@ -44,7 +44,7 @@ CONSTANTS = {
     "service.authorize.user_codes.WINDOW": 1,
     "service.authorize.user_codes.MINUTE": 1,
     "service.identity.providers.sign_in.LIFETIME": 2,
-    "service.identity.sign_ins.LIFETIME": 2,
+    "service.identity.sign_in.LIFETIME": 2,
     "service.identity.provider_sessions.REMEMBERED": 1,
     "service.identity.factors.passkey_challenges.LIFETIME": 2,
     "service.identity.access.YEAR": 2,

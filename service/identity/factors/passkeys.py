@@ -15,7 +15,7 @@ from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.passkey_challenges import Answer, Asking, PasskeyRefused, Passkeys
 from service.identity.factors.stored import EnrolledFactors, PasskeyOwners
-from service.identity.sign_in import Throttle, is_of_tenants
+from service.identity.password_sign_in import Throttle, is_of_tenants
 from service.model.factors import Factors, Passkey
 from service.model.handle import digest
 from service.model.user import User, UserStore

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from service.identity.providers.provider import ProviderUserRefused
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import LiveRegistry
 from service.model.tenant import CLAIM

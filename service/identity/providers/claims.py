@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.keys.foreign_keys import time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_header
 from service.model.handle import digest

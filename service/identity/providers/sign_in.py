@@ -21,7 +21,7 @@ from service.identity.providers.claims import (
     find_linked_subject,
 )
 from service.identity.providers.credentials import OwnCredentials
-from service.identity.sign_ins import SignIn
+from service.identity.sign_in import SignIn
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
