@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
-from typing import cast
+from typing import Annotated, cast
 
 import msgspec
 
@@ -16,6 +15,7 @@ from service.keys.algorithms import PRIVATE_MEMBERS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, accepted_header, check_times, time_in
 from service.keys.jose import JwtRefused, Key, claims_signed_by
 from service.keys.keyring import KeyRing
+from service.model import types
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.handle import digest
@@ -33,8 +33,7 @@ _PURPOSE_OF_NONCES = b"DPoP nonce"
 _TYP = frozenset({"dpop+jwt"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nonces:
+class Nonces(types.Confidential, frozen=True, kw_only=True):
     """A nonce is the HMAC of a period, by a key that is made of a signing key, which all replicas have."""
 
     keys: KeyRing
@@ -42,7 +41,9 @@ class Nonces:
     """Seconds of a period; a nonce is accepted in its own and the next one."""
     always: bool
     """Whether every client needs a nonce, and not only those that are registered so."""
-    _secrets: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, repr=False)
+    _secrets: Annotated[dict[str, bytes], types.SECRET] = msgspec.field(
+        default_factory=dict[str, bytes]
+    )
 
     def are_needed_by(self, client: Client | None) -> bool:
         """Return whether the client's proofs need a nonce; None for a client that is not known."""

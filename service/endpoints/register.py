@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from aiohttp import web
 
@@ -26,6 +25,7 @@ from service.http.endpoint import (
 )
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
+from service.model import types
 from service.model.client_metadata import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge
@@ -40,13 +40,12 @@ OPEN_PER_MINUTE = 60
 R = TypeVar("R", web.Request, Message)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterEndpoint:
+class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
     """Anybody may register if no initial access token is configured (RFC 7591 §1.2)."""
 
     issuer: str
     registration: ClientRegistration
-    initial_access_tokens: tuple[bytes, ...] = field(repr=False)
+    initial_access_tokens: Annotated[tuple[bytes, ...], types.SECRET]
     """Their SHA-256 hashes."""
     rate_limit: RateLimit
     client_address: ClientAddress

@@ -5,8 +5,9 @@ OAuth 2.0 Multiple Response Types §3, §5; OpenID Connect Session Management §
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
+
+import msgspec
 
 from service.protocol.errors import InvalidRequest, RefusedValue, UnsupportedResponseType
 
@@ -23,8 +24,7 @@ SIGNED_OUT = ""
 """The state of a browser in which no user is signed in."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseType:
+class ResponseType(msgspec.Struct, frozen=True):
     """The credentials that the authorization response carries."""
 
     name: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import cast
+
+import msgspec
 
 from service.protocol.errors import InvalidRequest
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json
@@ -99,8 +100,7 @@ def _widen(locale: str) -> Iterator[str]:
         yield "-".join(parts[:length])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimsRequest:
+class ClaimsRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The part of it that an authorization keeps: names for each place, and languages."""
 
     id_token: tuple[str, ...] = ()
@@ -118,11 +118,12 @@ class ClaimsRequest:
         def cut(asked: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(name for name in asked if name.partition("#")[0] in names)
 
-        return replace(self, id_token=cut(self.id_token), userinfo=cut(self.userinfo))
+        return msgspec.structs.replace(
+            self, id_token=cut(self.id_token), userinfo=cut(self.userinfo)
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimRequest:
+class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One requested claim; null requests it without more (OIDC Core §5.5.1)."""
 
     essential: bool = False
@@ -130,8 +131,7 @@ class ClaimRequest:
     """The acceptable values, the best one first; empty for any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimsParameter:
+class ClaimsParameter(msgspec.Struct, frozen=True, kw_only=True):
     """The claims requested in the ID token and at userinfo."""
 
     id_token: Mapping[str, ClaimRequest]

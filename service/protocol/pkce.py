@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hmac
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal
+
+import msgspec
 
 from service.protocol.errors import InvalidRequest, RefusedValue
 from service.protocol.octets import base64url
@@ -17,8 +18,7 @@ S256: Final = "S256"
 _VERIFIER = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeChallenge:
+class CodeChallenge(msgspec.Struct, frozen=True, kw_only=True):
     """The hash of a verifier that the client sends later (RFC 7636 §4.2)."""
 
     value: str

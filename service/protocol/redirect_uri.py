@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
+
+import msgspec
 
 from service.protocol.uris import DEFAULT_PORTS
 
@@ -103,13 +104,11 @@ def _host(uri: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     location: str
 
 
-@dataclass(frozen=True, slots=True)
-class FormPost:
+class FormPost(msgspec.Struct, frozen=True):
     """Form fields for the redirect URI (OAuth 2.0 Form Post Response Mode §2)."""
 
     redirect_uri: str

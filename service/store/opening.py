@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec.structs import replace
 from redis import exceptions
 from redis.asyncio.connection import RedisSSLContext, parse_url
 from redis.credentials import (

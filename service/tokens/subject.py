@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, field
+from typing import Annotated
 
 import msgspec
 
 from service.model.client import Client
+from service.model.types import SECRET, Confidential
 from service.protocol.errors import ServerError
 from service.protocol.octets import base64url
 from service.protocol.redirect_uri import sector_identifier
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectIdentifiers:
-    pairwise_salt: str | None = field(repr=False)
+class SubjectIdentifiers(Confidential, frozen=True, kw_only=True):
+    pairwise_salt: Annotated[str | None, SECRET]
 
     @property
     def types(self) -> tuple[str, ...]:

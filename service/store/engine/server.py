@@ -8,11 +8,12 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Protocol
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
 from service.caching import SingleFlight
 from service.config.plugins import describe_exception
@@ -110,15 +111,14 @@ class Credentials:
         self._timer = asyncio.get_running_loop().call_later(wait, self.resend)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(msgspec.Struct, frozen=True, kw_only=True):
     """The address of a server, and what a connection to it needs."""
 
     address: Address | str
     """Host and port, or the path of a unix socket."""
     credentials: Credentials | None = None
     database: int = 0
-    make_tls_context: Callable[[], ssl.SSLContext] | None = field(default=None, repr=False)
+    make_tls_context: Callable[[], ssl.SSLContext] | None = None
     """Reads the certificates anew for each connection; None without TLS."""
     timeout: float
     """Seconds until a connection has to be ready."""
