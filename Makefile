@@ -35,6 +35,20 @@ tools: ## the programs that tests need, installed or built where they are missin
 test: .venv/developing tools ## all tests, on the embedded store and on a real Redis, and in a real browser
 	$(PYTEST)
 
+# Where the tests are that one runs between two edits: the endpoints, the grants, the clients and the configuration.
+QUICK := $(addprefix tests/,architecture authorize caching ciba claims clients config consent device discovery dpop \
+	introspection jwt_bearer polling pushed_requests refusals request_objects revocation token token_exchange tokens userinfo)
+
+.PHONY: test-quick
+test-quick: .venv/developing ## one row of each test in the folders of QUICK, on the embedded store: a minute, between two edits
+	$(PYTEST) --quick $(QUICK)
+
+.PHONY: mutants
+mutants: .venv/developing ## small changes of FILES="service/protocol …" that no test of QUICK notices; hours for a folder, goes on where it ended
+	@[ -d build/mutants/venv ] || python3 -m venv build/mutants/venv
+	@build/mutants/venv/bin/pip install -q --require-hashes -r requirements-mutants.lock
+	nice -n 15 $(BIN)/python -m scripts.mutants $(QUICK) -- $(FILES)
+
 .PHONY: test-elsewhere
 test-elsewhere: .venv/developing tools ## the tests of the store, or TESTS=…, on PYTHON=python3.13 or SERVER=/usr/bin/valkey-server
 	PYTHON=$(PYTHON) SERVER=$(SERVER) TESTS="$(TESTS)" scripts/test-elsewhere
@@ -197,6 +211,7 @@ lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install -c requirements-all.lock -o requirements-ldap.lock
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) $(WHEELS) --group install --group dev -c requirements-all.lock -o requirements-dev.lock
 	$(BIN)/uv pip compile $(LOCKING) --group uv -c requirements-dev.lock -o requirements-uv.lock
+	$(BIN)/uv pip compile $(LOCKING) --group mutants -o requirements-mutants.lock
 # All extras but ldap, which has to be compiled.
 WHEELS := --extra bcrypt --extra sql --extra tracing
 LOCKING := --quiet --upgrade --universal --generate-hashes --no-header
