@@ -1,4 +1,4 @@
-"""How users have to authenticate: authentication contexts (OIDC Core §2, RFC 9470), and `mfa` of config.yaml (NIST SP 800-63B §4.2)."""
+"""Authentication contexts (OIDC Core §2, RFC 9470), and the section `mfa` of config.yaml (NIST SP 800-63B §4.2)."""
 
 from __future__ import annotations
 
