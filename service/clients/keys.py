@@ -10,7 +10,12 @@ import msgspec
 from service.clients.published_keys import PublishedKeys
 from service.clock import clock
 from service.keys import jose, jwe
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from service.keys.algorithms import (
+    ENCRYPTION_ALGORITHMS,
+    MAC_ALGORITHMS,
+    SECRET_ALGORITHMS,
+    SIGNING_ALGORITHMS,
+)
 from service.keys.foreign_keys import accepted_header
 from service.keys.jose import JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
@@ -60,7 +65,7 @@ class ClientKeys(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find_recipient(self, owner: KeyOwner, *, alg: str, enc: str) -> Recipient:
         """Return the key to encrypt to; raise UnauthorizedClient if the client or API has none (OIDC Core §10.2)."""
-        if alg in jwe.SECRET_ALGORITHMS:
+        if alg in SECRET_ALGORITHMS:
             secrets = self._keys_of_secrets(owner, alg, enc) if isinstance(owner, Client) else ()
             key = next(iter(secrets), None)
         else:
@@ -81,7 +86,7 @@ class ClientKeys(msgspec.Struct, frozen=True, kw_only=True):
         """Decrypt by a key of the service or the client's secret; raise JwtRefused otherwise (OIDC Core §6.1, §10.2)."""
         alg, enc, kid = jwe.accepted_encryption_header(token)
         keys: Iterable[Key] = self.ring.decryption_keys(alg, kid)
-        if alg in jwe.SECRET_ALGORITHMS:
+        if alg in SECRET_ALGORITHMS:
             keys = self._keys_of_secrets(client, alg, enc) if client else ()
         for key in keys:
             with suppress(JwtRefused, UnicodeDecodeError):
@@ -150,7 +155,7 @@ class ClientAlgorithms(msgspec.Struct, frozen=True, kw_only=True):
 
     def _find_secret_algorithms(self) -> tuple[str, ...]:
         """Return the algorithms of encryption by a secret, if one is known by its value."""
-        return jwe.SECRET_ALGORITHMS if self._longest_secret() else ()
+        return SECRET_ALGORITHMS if self._longest_secret() else ()
 
     def _longest_secret(self) -> int:
         """Return the bytes of the longest secret that is known by its value."""

@@ -41,6 +41,14 @@ ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
 MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
 """Each with the smallest number of bytes of its key (RFC 7518 §3.2)."""
 
+SECRET_ALGORITHMS = ("A128KW", "A256KW", "dir")
+"""Those that encrypt by a key that is made of a client secret (OIDC Core §10.2)."""
+
+
+def uses_secret(alg: str) -> bool:
+    """Return whether a client's secret is the key, or the key is made of it (OIDC Core §10)."""
+    return alg in MAC_ALGORITHMS or alg in SECRET_ALGORITHMS
+
 
 def keys_in(jwks: Mapping[str, object] | None) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Yield each key of a set with its position; what is not a key is left out."""

@@ -9,11 +9,8 @@ from joserfc import jwk
 from joserfc.errors import JoseError
 from joserfc.jwe import JWERegistry, decrypt_compact, encrypt_compact
 
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, SECRET_ALGORITHMS
 from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, decode_json
-
-SECRET_ALGORITHMS = ("A128KW", "A256KW", "dir")
-"""Those whose key is made of a client secret (OIDC Core §10.2)."""
 
 KEY_MANAGEMENT = (*ENCRYPTION_ALGORITHMS, *SECRET_ALGORITHMS)
 

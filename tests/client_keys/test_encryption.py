@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, SECRET_ALGORITHMS
 from service.keys.jose import JwtRefused, Key
 from service.keys.jwe import (
     CONTENT_ENCRYPTION,
-    SECRET_ALGORITHMS,
     decrypt,
     encrypt,
     encryption_key_of_secret,

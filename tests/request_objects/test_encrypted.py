@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, SECRET_ALGORITHMS
 from service.keys.jose import Key
 from service.keys.jwe import (
     CONTENT_ENCRYPTION,
-    SECRET_ALGORITHMS,
     encrypt,
     encryption_key_of_secret,
 )

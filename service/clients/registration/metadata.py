@@ -9,13 +9,13 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from service.clients.registration import rules as registered_client
-from service.clients.registration.rules import Offered, unfit_name
+from service.clients.registration.rules import RULES, Offered, unfit_name
 from service.config.convert import convert
 from service.config.judge import ClientRule
 from service.config.problem import Finding
 from service.config.registry import client_of
 from service.config.schema.findings import schema_findings
+from service.keys.algorithms import uses_secret
 from service.model.catalogue import Credential, Registrable
 from service.model.client import Client
 from service.model.client_entry import ClientEntry, Mark
@@ -104,7 +104,7 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         if self._credential(metadata) is Credential.SECRET_VALUE:
             return True
         named = [str(metadata.get(key)) for key in (*marked(Mark.HMAC), *marked(Mark.ENCRYPTION))]
-        return any(alg.startswith("HS") or alg in registered_client.SYMMETRIC for alg in named)
+        return any(uses_secret(alg) for alg in named)
 
     def _credential(self, metadata: Mapping[str, object]) -> Credential | None:
         method = str(metadata["token_endpoint_auth_method"])
@@ -157,7 +157,7 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
     def _findings(self, entry: ClientEntry) -> Iterator[Finding]:
         for rule in self.rules:
             yield from (finding for finding in rule(entry) if finding.severity == "error")
-        for each in registered_client.RULES:
+        for each in RULES:
             yield from each(entry, self.offered)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from service.config.problem import Finding
+from service.keys.algorithms import SECRET_ALGORITHMS
 from service.model.catalogue import Catalogue, Credential
 from service.model.client import WITHOUT_REDIRECT_URI
 from service.model.client_entry import ClientEntry, Mark
@@ -25,8 +26,6 @@ MAX_NAME = 80
 """Characters of the name that a client chose for itself."""
 MAX_VALUES = 100
 """Entries of one list."""
-SYMMETRIC = ("A128KW", "A256KW", "dir")
-"""Encryption by a key that is made of the client's secret (OIDC Core §10.2)."""
 _SYSTEM_SCHEME = re.compile(
     r"ms-.+|search-ms|itms.*|facetime.*|shell|tel|sms|market|geo|maps|urn|git|ldaps?|nfs|rdp|sftp|smb|ssh|telnet|vnc"
 )
@@ -136,7 +135,7 @@ def algorithms_are_offered(client: ClientEntry, offered: Offered) -> Iterator[Fi
     if alg and (by_secret or method == "private_key_jwt") and alg.startswith("HS") is not by_secret:
         yield Finding(("token_endpoint_auth_signing_alg",), f"{alg} is not for {method}")
     alg = client.request_object_encryption_alg
-    if alg is not None and alg not in {*SYMMETRIC, *offered.decryption()}:
+    if alg is not None and alg not in {*SECRET_ALGORITHMS, *offered.decryption()}:
         yield Finding(("request_object_encryption_alg",), f"{alg} is not supported")
 
 

@@ -6,12 +6,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, cast
 
-from service.clients.registration.rules import SYMMETRIC
 from service.clients.rules.mutual_tls import holds_certificate
 from service.config.problem import Finding, warning
 from service.config.registry import response_types
 from service.config.schema.file import ConfigurationFile
-from service.keys.algorithms import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
+from service.keys.algorithms import (
+    MAC_ALGORITHMS,
+    PRIVATE_MEMBERS,
+    PUBLIC_MEMBERS,
+    SECRET_ALGORITHMS,
+    keys_in,
+    uses_secret,
+)
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
@@ -103,10 +109,6 @@ def jwks_holds_public_keys(
             yield Finding(location, message, "copy the whole public key (RFC 7517 §4)")
 
 
-def _is_symmetric(alg: str) -> bool:
-    return alg.startswith("HS") or alg in SYMMETRIC
-
-
 def _algorithms(client: ClientEntry) -> dict[str, str]:
     """Return the algorithms that may compute with the client's secret, by their keys; empty texts for those that are not set."""
     return {
@@ -118,7 +120,7 @@ def computes_with_secret(client: ClientEntry) -> bool:
     """Return whether an algorithm of the client needs the secret itself, not its hash (OIDC Core §10)."""
     if client.token_endpoint_auth_method == "client_secret_jwt":
         return True
-    if any(_is_symmetric(alg) for alg in _algorithms(client).values()):
+    if any(uses_secret(alg) for alg in _algorithms(client).values()):
         return True
     return client.require_signed_request_object and not client.has_keys
 
@@ -141,8 +143,8 @@ def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
     if client.token_endpoint_auth_method == "client_secret_jwt":
         named["token_endpoint_auth_method"] = client.token_endpoint_auth_signing_alg or "HS256"
     for name, alg in named.items():
-        least = int(alg[2:]) // 8 if alg.startswith("HS") else _SECRET_BYTES
-        if _is_symmetric(alg) and max(lengths) < least:
+        least = MAC_ALGORITHMS.get(alg, _SECRET_BYTES)
+        if uses_secret(alg) and max(lengths) < least:
             message = f"{alg} needs a client secret of at least {least} bytes (OIDC Core §16.19)"
             yield Finding((name,), message, "openssl rand -base64 48")
 
@@ -155,7 +157,7 @@ def encryption_has_an_algorithm_and_a_key(client: ClientEntry) -> Iterator[Findi
             yield Finding((enc,), f"{alg_name} is missing (OpenID Connect Registration §2)")
     for name in marked(Mark.ENCRYPTION):
         alg: str | None = getattr(client, name)
-        if alg in SYMMETRIC:
+        if alg in SECRET_ALGORITHMS:
             if not _knows_secret(client):
                 message = f"{alg} needs a client secret with its value (OIDC Core §10.2)"
                 yield Finding((name,), message)
@@ -186,7 +188,7 @@ def request_objects_can_be_decrypted(file: ConfigurationFile) -> Iterator[Findin
             yield Finding(("signing", "encryption_algorithms", place), message)
     for at, client in enumerate(file.clients):
         alg = client.request_object_encryption_alg
-        if alg is not None and alg not in SYMMETRIC and alg not in held:
+        if alg is not None and alg not in SECRET_ALGORITHMS and alg not in held:
             message = f"{alg} needs a key with use: enc in signing.keys"
             yield Finding(("clients", at, _REQUEST_OBJECTS), message)
 
