@@ -10,8 +10,8 @@ from redis import Redis
 from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.kept import KINDS, Make
-from benchmarks.servers import Servers, parts_of
-from service.parts.whole import Parts
+from benchmarks.servers import Servers, features_of
+from service.wiring.features import Features
 
 COUNT = 20_000
 """Of each; enough for Redis' own tables to be as full as they are on the average."""
@@ -29,10 +29,10 @@ def measure(effort: Effort) -> list[Finding]:
 async def _measured(redis_url: str, effort: Effort) -> list[Finding]:
     findings: list[Finding] = []
     with Redis.from_url(redis_url) as redis:
-        async with parts_of(redis_url) as parts:
+        async with features_of(redis_url) as features:
             for kind in KINDS:
                 if (effort.only or "") in kind.name:
-                    size = await _size(redis, parts, kind.make)
+                    size = await _size(redis, features, kind.make)
                     bar = MOST_FOR_A_TOKEN if kind.name == "reference token" else None
                     findings += [
                         Finding(what=kind.name, figure=size, unit="bytes", at_most=bar),
@@ -43,12 +43,12 @@ async def _measured(redis_url: str, effort: Effort) -> list[Finding]:
     return findings
 
 
-async def _size(redis: Redis, parts: Parts, make: Make) -> float:
+async def _size(redis: Redis, features: Features, make: Make) -> float:
     """Of one, as Redis' memory grows by many in an empty Redis."""
     redis.flushall()
     empty = _used(redis)
     for first in range(0, COUNT, AT_ONCE):
-        await asyncio.gather(*[make(parts, number) for number in range(first, first + AT_ONCE)])
+        await asyncio.gather(*[make(features, number) for number in range(first, first + AT_ONCE)])
     return (_used(redis) - empty) / COUNT
 
 

@@ -15,12 +15,12 @@ from benchmarks.clients import with_clients
 from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.load import Requests
-from benchmarks.servers import Server, Servers, parts_of
+from benchmarks.servers import Server, Servers, features_of
 from benchmarks.turns import in_turns, ratio
 from benchmarks.works import HOUR, authorization_of, basic
 from service.model.authorization import Authorization
-from service.parts.whole import Parts
 from service.tokens.liveness import begin
+from service.wiring.features import Features
 
 FEW_CLIENTS, FEW_TOKENS = 10, 1000
 MANY_CLIENTS = 10_000
@@ -85,13 +85,13 @@ def measure(effort: Effort) -> list[Finding]:
 async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled:
     """As many users' tokens as wanted: first their authorizations, then the tokens themselves."""
     with Redis.from_url(redis_url) as redis:
-        async with parts_of(redis_url, file) as parts:
+        async with features_of(redis_url, file) as features:
             made = [authorization_of(f"client{n % clients}") for n in range(tokens)]
             empty = _used(redis)
             for batch in _batches(made):
-                await _begin(parts, batch)
+                await _begin(features, batch)
             with_authorizations = _used(redis)
-            written = [token for batch in _batches(made) for token in await _issue(parts, batch)]
+            written = [token for batch in _batches(made) for token in await _issue(features, batch)]
             full = _used(redis)
     bodies = file.with_suffix(".bodies")
     # As many questions with few tokens as with many: otherwise the generator were slower with many.
@@ -106,14 +106,14 @@ async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled
     )
 
 
-async def _begin(parts: Parts, made: list[Authorization]) -> None:
-    writes = [write for each in made for write in begin(parts.shared.stores, each, ttl=HOUR)]
-    await parts.shared.kv.write(*writes)
+async def _begin(features: Features, made: list[Authorization]) -> None:
+    writes = [write for each in made for write in begin(features.shared.stores, each, ttl=HOUR)]
+    await features.shared.kv.write(*writes)
 
 
-async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
-    known = parts.shared.registry.current.clients
-    tokens, scope = parts.tokens.access_tokens, frozenset({"openid", "api1"})
+async def _issue(features: Features, made: list[Authorization]) -> list[str]:
+    known = features.shared.registry.current.clients
+    tokens, scope = features.access_tokens, frozenset({"openid", "api1"})
     minted = [
         await tokens.mint(
             each,
@@ -123,7 +123,7 @@ async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
         )
         for each in made
     ]
-    await parts.shared.kv.write(*(write for each in minted for write in each.writes))
+    await features.shared.kv.write(*(write for each in minted for write in each.writes))
     return [each.token for each in minted]
 
 

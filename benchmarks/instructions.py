@@ -26,7 +26,7 @@ from benchmarks.finding import Finding
 from benchmarks.load import Requests
 from benchmarks.machine import Running
 from benchmarks.round_trips import send
-from benchmarks.servers import FLOOR, SERVICE, Server, Servers, parts_of
+from benchmarks.servers import FLOOR, SERVICE, Server, Servers, features_of
 from benchmarks.works import WORKS, Work
 
 WARMING, COUNTED, CONNECTIONS = 96, 192, 32
@@ -57,8 +57,8 @@ def measure(effort: Effort) -> list[Finding]:
 async def _compare(
     work: Work, service: Server, floor: Server, redis_url: str, folder: Path
 ) -> Sequence[Finding]:
-    async with parts_of(redis_url) as parts:
-        ours = await work.prepare(parts, folder, WARMING + COUNTED)
+    async with features_of(redis_url) as features:
+        ours = await work.prepare(features, folder, WARMING + COUNTED)
     taken = await _count(service, ours)
     least = await _count(floor, replace(ours, path=f"/{work.floor}"))
     return (

@@ -18,13 +18,13 @@ from service.model.authorization import Authorization, AuthorizationCode, new_fa
 from service.model.client_metadata import RegisteredClient
 from service.model.handle import digest, new_handle, new_selector
 from service.model.session import PendingSignIn, Session
-from service.parts.whole import Parts
 from service.protocol.params import Params
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.tokens.liveness import begin
 from service.tokens.refresh_token import begin_family
+from service.wiring.features import Features
 
-Make = Callable[[Parts, int], Awaitable[None]]
+Make = Callable[[Features, int], Awaitable[None]]
 """Makes the one of this number; every number is another person."""
 
 DAY = 24 * HOUR
@@ -49,51 +49,51 @@ def _authorization(number: int, *, offline: bool) -> Authorization:
     )
 
 
-async def session(parts: Parts, number: int) -> None:
+async def session(features: Features, number: int) -> None:
     """A sign-in that has been used."""
-    sessions = replace(parts.records.sessions, emit=lambda _: None)
+    sessions = replace(features.shared.sessions, emit=lambda _: None)
     subject, now = f"person-{number:010}", clock()
     who = SignIn(subject=subject, idp="local", amr=("pwd",), auth_time=now)
     begun, _ = await sessions.start(who, previous=None, user_agent=AGENT)
     await sessions.touch(begun)
 
 
-async def authorization(parts: Parts, number: int) -> None:
+async def authorization(features: Features, number: int) -> None:
     """The records that every token of a user needs, and the only ones of a JWT."""
     granted = _authorization(number, offline=False)
-    await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=HOUR))
+    await features.shared.kv.write(*begin(features.shared.stores, granted, ttl=HOUR))
 
 
-async def reference_token(parts: Parts, number: int) -> None:
+async def reference_token(features: Features, number: int) -> None:
     """The token alone."""
-    granted, tokens = _authorization(number, offline=False), parts.tokens.access_tokens
+    granted, tokens = _authorization(number, offline=False), features.access_tokens
     minted = await tokens.mint(
         granted,
-        parts.shared.registry.current.clients["web"],
+        features.shared.registry.current.clients["web"],
         target=tokens.targets.find(granted, frozenset({"openid", "api1"})),
         user_claims={},
     )
-    await parts.shared.kv.write(*minted.writes)
+    await features.shared.kv.write(*minted.writes)
 
 
-async def revoked_jwt(parts: Parts, _: int) -> None:
+async def revoked_jwt(features: Features, _: int) -> None:
     """Until the JWT would have expired."""
     selector = new_selector()
-    await parts.shared.kv.write(
-        parts.shared.stores.revoked.put(True, selector, selector + "j" * 22, ttl=HOUR)
+    await features.shared.kv.write(
+        features.shared.stores.revoked.put(True, selector, selector + "j" * 22, ttl=HOUR)
     )
 
 
-async def refresh_family(parts: Parts, number: int) -> None:
+async def refresh_family(features: Features, number: int) -> None:
     """An authorization and its one live refresh token, after any number of rotations."""
     granted = _authorization(number, offline=True)
-    client = parts.shared.registry.current.clients["web"]
-    first = begin_family(parts.shared.stores, granted, client, {})
+    client = features.shared.registry.current.clients["web"]
+    first = begin_family(features.shared.stores, granted, client, {})
     assert first is not None
-    await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=DAY), first.write)
+    await features.shared.kv.write(*begin(features.shared.stores, granted, ttl=DAY), first.write)
 
 
-async def code(parts: Parts, number: int) -> None:
+async def code(features: Features, number: int) -> None:
     """A code that is not redeemed yet, without its authorization."""
     handle = new_handle("authorization_code", new_selector())
     record = AuthorizationCode(
@@ -101,24 +101,24 @@ async def code(parts: Parts, number: int) -> None:
         code_challenge=CodeChallenge(value=s256(VERIFIER), method=S256),
         nonce=f"nonce-{number:016}",
     )
-    await parts.shared.kv.write(
-        parts.shared.stores.codes.put(record, handle.selector, handle.digest, ttl=60)
+    await features.shared.kv.write(
+        features.shared.stores.codes.put(record, handle.selector, handle.digest, ttl=60)
     )
 
 
-async def consent(parts: Parts, number: int) -> None:
+async def consent(features: Features, number: int) -> None:
     """One that is remembered."""
     asked = Wishes(scope=frozenset({"openid", "profile", "api1"}), claims=frozenset())
-    await parts.records.consents.remember(
+    await features.shared.consents.remember(
         f"person-{number:010}",
-        parts.shared.registry.current.clients["web"],
+        features.shared.registry.current.clients["web"],
         asked=asked,
         allowed=asked,
         unverified_client_host=None,
     )
 
 
-async def parked_request(parts: Parts, number: int) -> None:
+async def parked_request(features: Features, number: int) -> None:
     """An authorization request that waits for a person."""
     params = Params.parse(
         urlencode(
@@ -134,10 +134,10 @@ async def parked_request(parts: Parts, number: int) -> None:
             }
         )
     )
-    await parts.flow.parking.park(params, browser=new_selector(), address=f"person-{number}")
+    await features.flow.parking.park(params, browser=new_selector(), address=f"person-{number}")
 
 
-async def pending_sign_in(parts: Parts, number: int) -> None:
+async def pending_sign_in(features: Features, number: int) -> None:
     """A person on the way to a provider."""
     pending = PendingSignIn(
         provider="provider",
@@ -150,11 +150,11 @@ async def pending_sign_in(parts: Parts, number: int) -> None:
         anew=False,
         max_age=None,
     )
-    records = parts.shared.stores.pending_sign_ins
-    await parts.shared.kv.write(records.put(pending, digest(f"state-{number}"), "", ttl=HOUR))
+    records = features.shared.stores.pending_sign_ins
+    await features.shared.kv.write(records.put(pending, digest(f"state-{number}"), "", ttl=HOUR))
 
 
-async def registered_client(parts: Parts, number: int) -> None:
+async def registered_client(features: Features, number: int) -> None:
     """With an origin of its own."""
     selector = new_selector()
     record = RegisteredClient(
@@ -173,19 +173,19 @@ async def registered_client(parts: Parts, number: int) -> None:
         secret_sha256=bytes(32),
         sealed_secret=None,
     )
-    await parts.shared.kv.write(
-        parts.shared.stores.registered_clients.put(record, selector, ttl=DAY)
+    await features.shared.kv.write(
+        features.shared.stores.registered_clients.put(record, selector, ttl=DAY)
     )
-    await parts.clients.origins.add(record)
+    await features.origins.add(record)
 
 
-async def assertion(parts: Parts, number: int) -> None:
+async def assertion(features: Features, number: int) -> None:
     """The `jti` of a client's assertion that was used."""
-    used = parts.shared.stores.used_assertions
-    await parts.shared.kv.write(used.put_new(new_selector(), digest(f"web\n{number}"), ttl=60))
+    used = features.shared.stores.used_assertions
+    await features.shared.kv.write(used.put_new(new_selector(), digest(f"web\n{number}"), ttl=60))
 
 
-async def logout_delivery(parts: Parts, number: int) -> None:
+async def logout_delivery(features: Features, number: int) -> None:
     """A client that is to be told that a session has ended."""
     ended = Session(
         id=new_selector(),
@@ -199,7 +199,7 @@ async def logout_delivery(parts: Parts, number: int) -> None:
         remember=False,
         user_agent="",
     )
-    await parts.shared.kv.write(*queue_logouts(parts.shared.stores, ended, ["web"]))
+    await features.shared.kv.write(*queue_logouts(features.shared.stores, ended, ["web"]))
 
 
 KINDS = (

@@ -14,7 +14,7 @@ from benchmarks.finding import Finding
 from benchmarks.load import Requests
 from benchmarks.machine import BOTH_CPUS
 from benchmarks.measured import Measured
-from benchmarks.servers import FLOOR, PEER, SERVICE, Server, Servers, parts_of
+from benchmarks.servers import FLOOR, PEER, SERVICE, Server, Servers, features_of
 from benchmarks.turns import Figure, in_turns, ratio
 from benchmarks.works import introspect_reference
 
@@ -41,8 +41,8 @@ def introspection(redis_url: str) -> Requests:
     """A reference token, asked about again and again."""
 
     async def prepare() -> Requests:
-        async with parts_of(redis_url) as parts:
-            return await introspect_reference(parts, Path(), 0)
+        async with features_of(redis_url) as features:
+            return await introspect_reference(features, Path(), 0)
 
     return asyncio.run(prepare())
 

@@ -12,7 +12,7 @@ from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.load import Requests, drive
 from benchmarks.machine import BOTH_CPUS
-from benchmarks.servers import Server, Servers, parts_of
+from benchmarks.servers import Server, Servers, features_of
 from benchmarks.works import (
     client_credentials_es256,
     client_credentials_reference,
@@ -106,8 +106,8 @@ def _growth(server: Server, asked: list[Requests], effort: Effort) -> list[Findi
 
 
 async def _prepared(redis_url: str, folder: Path) -> list[Requests]:
-    async with parts_of(redis_url) as parts:
-        return [await prepare(parts, folder, 0) for prepare in MIXED]
+    async with features_of(redis_url) as features:
+        return [await prepare(features, folder, 0) for prepare in MIXED]
 
 
 def _mib(size: int) -> float:

@@ -18,7 +18,7 @@ from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.load import Requests
 from benchmarks.machine import free_port
-from benchmarks.servers import Servers, parts_of
+from benchmarks.servers import Servers, features_of
 from benchmarks.works import WORKS, Work
 
 TRIES = 5
@@ -95,9 +95,9 @@ async def count(works: list[Work]) -> dict[Work, Asked]:
         redis_url = await asyncio.to_thread(servers.redis)
         async with listening(redis_url) as (proxy, proxy_url), ClientSession() as session:
             service = await asyncio.to_thread(servers.service, proxy_url)
-            async with parts_of(redis_url) as parts:
+            async with features_of(redis_url) as features:
                 for work in works:
-                    requests = await work.prepare(parts, folder, TRIES)
+                    requests = await work.prepare(features, folder, TRIES)
                     counted[work] = await least(session, service.port, requests, proxy)
     return counted
 

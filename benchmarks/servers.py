@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, PATIENCE, SERVER_CPU, Running, free_port, started
-from service.parts.shared import Shared
-from service.parts.whole import Parts
 from service.start.load import load
+from service.wiring.features import Features
+from service.wiring.shared import Shared
 
 SERVICE, FLOOR, PEER = "service", "floor", "peer"
 CONFIGURATION = Path(__file__).with_name("service.yaml")
@@ -91,13 +91,15 @@ def _serve(redis_url: str, port: int, workers: int, configuration: Path) -> list
 
 
 @asynccontextmanager
-async def parts_of(redis_url: str, configuration: Path = CONFIGURATION) -> AsyncGenerator[Parts]:
+async def features_of(
+    redis_url: str, configuration: Path = CONFIGURATION
+) -> AsyncGenerator[Features]:
     """The parts of a service on the same Redis, to prepare what requests need there."""
     environ = {"SERVICE_STORE_URL": redis_url}
     configured = load(configuration, environ)
-    parts = Parts(Shared(configured, environ=environ))
-    await parts.keys.source.start()
+    features = Features(Shared(configured, environ=environ))
+    await features.key_source.start()
     try:
-        yield parts
+        yield features
     finally:
-        await parts.shared.close()
+        await features.shared.close()

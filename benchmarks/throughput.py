@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from benchmarks import peer, round_trips
 from benchmarks.effort import Effort
 from benchmarks.load import Requests
-from benchmarks.servers import FLOOR, PEER, SERVICE, Server, Servers, parts_of
+from benchmarks.servers import FLOOR, PEER, SERVICE, Server, Servers, features_of
 from benchmarks.table import Table
 from benchmarks.turns import measure
 from benchmarks.works import WORKS, Work
@@ -66,5 +66,7 @@ def _asked(
 
 
 async def _prepare(work: Work, redis_url: str, folder: Path, seconds: int) -> Requests:
-    async with parts_of(redis_url) as parts:
-        return await work.prepare(parts, folder, PER_SECOND[SERVICE] * seconds if work.once else 0)
+    async with features_of(redis_url) as features:
+        return await work.prepare(
+            features, folder, PER_SECOND[SERVICE] * seconds if work.once else 0
+        )

@@ -16,7 +16,7 @@ from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.load import Requests, drive
 from benchmarks.measured import Measured
-from benchmarks.servers import CONFIGURATION, Server, Servers, parts_of
+from benchmarks.servers import CONFIGURATION, Server, Servers, features_of
 from benchmarks.turns import measure as turn
 from benchmarks.turns import ratio
 from benchmarks.works import basic, user_token
@@ -99,10 +99,10 @@ def _asking(*, body: str | None = None, bodies: Path | None = None) -> Requests:
 
 
 async def _tokens(redis_url: str, count: int) -> list[str]:
-    async with parts_of(redis_url) as parts:
+    async with features_of(redis_url) as features:
         found: list[str] = []
         while len(found) < count:
-            found += await asyncio.gather(*[user_token(parts, "web") for _ in range(100)])
+            found += await asyncio.gather(*[user_token(features, "web") for _ in range(100)])
         return found
 
 

@@ -17,19 +17,19 @@ from service.clock import clock
 from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.handle import new_handle, new_selector
 from service.model.polling import DEVICE_CODE, PolledRequest
-from service.parts.whole import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.protocol.token_types import GRANT_TYPE, uri_of
 from service.store.verbs import Command
 from service.tokens.polling import start
 from service.tokens.refresh_token import begin_family
+from service.wiring.features import Features
 
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
 HOUR, DAY = 3600, 86400
 USERS = 1000
 
-Prepare = Callable[[Parts, Path, int], Awaitable[Requests]]
+Prepare = Callable[[Features, Path, int], Awaitable[Requests]]
 """Makes what the work needs, in a folder, for so many requests at the most."""
 
 
@@ -53,47 +53,47 @@ class Work:
     """Each request uses something up, so that as many have to be prepared as can be served."""
 
 
-async def introspect_reference(parts: Parts, _: Path, __: int) -> Requests:
+async def introspect_reference(features: Features, _: Path, __: int) -> Requests:
     """An API resource asks about a reference token of a user."""
-    token = await user_token(parts, "web")
+    token = await user_token(features, "web")
     return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
 
 
-async def introspect_jwt(parts: Parts, _: Path, __: int) -> Requests:
+async def introspect_jwt(features: Features, _: Path, __: int) -> Requests:
     """An API resource asks about an ES256 JWT of a user."""
-    token = await user_token(parts, "jwt")
+    token = await user_token(features, "jwt")
     return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
 
 
-async def gateway_check(parts: Parts, _: Path, __: int) -> Requests:
+async def gateway_check(features: Features, _: Path, __: int) -> Requests:
     """A trusted proxy asks whether a request with a reference token of a user may pass."""
-    token = await user_token(parts, "web")
+    token = await user_token(features, "web")
     path = "/connect/check/api1?scope=api1"
     return Requests(path=path, authorization=f"Bearer {token}")
 
 
-async def client_credentials_reference(_: Parts, __: Path, ___: int) -> Requests:
+async def client_credentials_reference(_: Features, __: Path, ___: int) -> Requests:
     """A client gets a reference token for itself."""
     return client_credentials("reference", "api1")
 
 
-async def client_credentials_es256(_: Parts, __: Path, ___: int) -> Requests:
+async def client_credentials_es256(_: Features, __: Path, ___: int) -> Requests:
     """A client gets a JWT signed with ES256."""
     return client_credentials("jwt", "api1")
 
 
-async def client_credentials_dpop(parts: Parts, folder: Path, most: int) -> Requests:
+async def client_credentials_dpop(features: Features, folder: Path, most: int) -> Requests:
     """A client gets a JWT signed with ES256, and bound to the key of an ES256 proof."""
     sent = client_credentials("jwt", "api1")
-    return proven(sent, parts.shared.issuer + sent.path, folder / "proofs", most)
+    return proven(sent, features.shared.issuer + sent.path, folder / "proofs", most)
 
 
-async def client_credentials_rs256(_: Parts, __: Path, ___: int) -> Requests:
+async def client_credentials_rs256(_: Features, __: Path, ___: int) -> Requests:
     """A client gets a JWT signed with RS256."""
     return client_credentials("jwt", "rsa")
 
 
-async def code(parts: Parts, folder: Path, most: int) -> Requests:
+async def code(features: Features, folder: Path, most: int) -> Requests:
     """A code with PKCE is redeemed: reference token, identity token (ES256), refresh token."""
     writes: list[Command] = []
     bodies: list[str] = []
@@ -106,8 +106,8 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
             nonce="n",
         )
         writes += [
-            parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
-            parts.shared.stores.codes.put(record, handle.selector, handle.digest, ttl=HOUR),
+            features.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
+            features.shared.stores.codes.put(record, handle.selector, handle.digest, ttl=HOUR),
         ]
         form = {
             "grant_type": "authorization_code",
@@ -116,13 +116,13 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
             "code_verifier": VERIFIER,
         }
         bodies.append(urlencode(form))
-    await _written(parts, writes)
+    await _written(features, writes)
     return _each_once(bodies, folder / "codes")
 
 
-async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
+async def refresh(features: Features, folder: Path, most: int) -> Requests:
     """A refresh token is rotated: reference token, identity token (ES256), successor."""
-    stores, client = parts.shared.stores, parts.shared.registry.current.clients["web"]
+    stores, client = features.shared.stores, features.shared.registry.current.clients["web"]
     writes: list[Command] = []
     bodies: list[str] = []
     for _ in range(most):
@@ -132,14 +132,14 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
         writes += [stores.authorizations.put(authorization, authorization.id, ttl=DAY), token.write]
         sent = {"grant_type": "refresh_token", "refresh_token": token.handle.text}
         bodies.append(urlencode(sent))
-    await _written(parts, writes)
+    await _written(features, writes)
     return _each_once(bodies, folder / "refresh")
 
 
-async def delegation(parts: Parts, folder: Path, __: int) -> Requests:
+async def delegation(features: Features, folder: Path, __: int) -> Requests:
     """An API exchanges the reference tokens of some users for its own; no token has thousands made from it."""
     forms = [
-        {"grant_type": "delegation", "scope": "api2", "token": await user_token(parts, "web")}
+        {"grant_type": "delegation", "scope": "api2", "token": await user_token(features, "web")}
         for _ in range(USERS)
     ]
     file = folder / "delegation"
@@ -147,12 +147,12 @@ async def delegation(parts: Parts, folder: Path, __: int) -> Requests:
     return Requests(path="/connect/token", authorization=basic("api1"), bodies=file, in_turns=True)
 
 
-async def token_exchange(parts: Parts, folder: Path, __: int) -> Requests:
+async def token_exchange(features: Features, folder: Path, __: int) -> Requests:
     """An API exchanges the reference tokens of some users for JWTs signed with ES256 (RFC 8693)."""
-    return await _exchanges(parts, folder / "exchange", "exchanger", {"audience": "api2"})
+    return await _exchanges(features, folder / "exchange", "exchanger", {"audience": "api2"})
 
 
-async def transaction_token(parts: Parts, folder: Path, __: int) -> Requests:
+async def transaction_token(features: Features, folder: Path, __: int) -> Requests:
     """A gateway gets transaction tokens, signed with ES256, for the reference tokens of some users."""
     form = {
         "requested_token_type": uri_of("txn_token"),
@@ -161,12 +161,12 @@ async def transaction_token(parts: Parts, folder: Path, __: int) -> Requests:
         "request_details": '{"cart_id":"c1","amount":12}',
         "request_context": '{"req_ip":"192.0.2.1"}',
     }
-    return await _exchanges(parts, folder / "transactions", "gateway", form)
+    return await _exchanges(features, folder / "transactions", "gateway", form)
 
 
-async def _exchanges(parts: Parts, file: Path, client: str, form: dict[str, str]) -> Requests:
+async def _exchanges(features: Features, file: Path, client: str, form: dict[str, str]) -> Requests:
     usual = {"grant_type": GRANT_TYPE, "subject_token_type": uri_of("access_token"), **form}
-    forms = [{**usual, "subject_token": await user_token(parts, "web")} for _ in range(USERS)]
+    forms = [{**usual, "subject_token": await user_token(features, "web")} for _ in range(USERS)]
     _write_bodies(file, forms)
     return Requests(path="/connect/token", authorization=basic(client), bodies=file, in_turns=True)
 
@@ -175,7 +175,7 @@ def _write_bodies(file: Path, forms: Iterable[dict[str, str]]) -> None:
     file.write_text("\n".join(map(urlencode, forms)) + "\n")
 
 
-async def device_poll(parts: Parts, folder: Path, most: int) -> Requests:
+async def device_poll(features: Features, folder: Path, most: int) -> Requests:
     """A device asks whether its user has decided, who has not (RFC 8628 §3.5)."""
     writes: list[Command] = []
     bodies: list[str] = []
@@ -186,19 +186,19 @@ async def device_poll(parts: Parts, folder: Path, most: int) -> Requests:
             scope=frozenset({"openid", "api1"}),
             expires_at=clock() + HOUR,
         )
-        started = start(parts.shared.stores, waiting, "device_code")
+        started = start(features.shared.stores, waiting, "device_code")
         writes += started.writes
         bodies.append(urlencode({"grant_type": DEVICE_CODE, "device_code": started.handle.text}))
-    await _written(parts, writes)
+    await _written(features, writes)
     return replace(_each_once(bodies, folder / "polls", "tv"), are_refused=True)
 
 
-async def discovery(_: Parts, __: Path, ___: int) -> Requests:
+async def discovery(_: Features, __: Path, ___: int) -> Requests:
     """The OpenID configuration."""
     return Requests(path="/.well-known/openid-configuration")
 
 
-async def jwks(_: Parts, __: Path, ___: int) -> Requests:
+async def jwks(_: Features, __: Path, ___: int) -> Requests:
     """The public keys."""
     return Requests(path="/.well-known/jwks.json")
 
@@ -349,15 +349,15 @@ def client_credentials(client: str, scope: str) -> Requests:
     return Requests(path="/connect/token", authorization=basic(client), body=urlencode(form))
 
 
-async def user_token(parts: Parts, client_id: str) -> str:
+async def user_token(features: Features, client_id: str) -> str:
     """An access token of the user that lives through the benchmark."""
     authorization = authorization_of()
-    client = parts.shared.registry.current.clients[client_id]
-    tokens = parts.tokens.access_tokens
+    client = features.shared.registry.current.clients[client_id]
+    tokens = features.access_tokens
     target = tokens.targets.find(authorization, frozenset({"openid", "api1"}))
     minted = await tokens.mint(authorization, client, target=target, user_claims={})
-    record = parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
-    await parts.shared.kv.write(record, *minted.writes)
+    record = features.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
+    await features.shared.kv.write(record, *minted.writes)
     return minted.token
 
 
@@ -378,9 +378,9 @@ def authorization_of(client_id: str = "web") -> Authorization:
     )
 
 
-async def _written(parts: Parts, writes: list[Command]) -> None:
+async def _written(features: Features, writes: list[Command]) -> None:
     for first in range(0, len(writes), 1000):
-        await parts.shared.kv.write(*writes[first : first + 1000])
+        await features.shared.kv.write(*writes[first : first + 1000])
 
 
 def _each_once(bodies: list[str], file: Path, client: str = "web") -> Requests:

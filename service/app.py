@@ -1,4 +1,4 @@
-"""The composition root, to be read first: settings in, parts from `parts/`, endpoints in a list, an aiohttp app out."""
+"""The composition root, to be read first: settings in, parts from `wiring/`, endpoints in a list, an aiohttp app out."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from service.endpoints.account_requests import AccountRequestsEndpoint
 from service.endpoints.add_factor import AddFactorEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
+from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.create_account import CreateAccountEndpoint
@@ -28,6 +29,7 @@ from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
 from service.endpoints.not_allowed import NotAllowedEndpoint
 from service.endpoints.operations import OperationsEndpoint
+from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.endpoints.provider import ProviderEndpoint
 from service.endpoints.pushed_request import PushedRequestEndpoint
 from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
@@ -38,34 +40,36 @@ from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.events.event import Emit
-from service.grants import Grants
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
 from service.identity.providers.logout import ProviderLogout
 from service.pages.cookies import Cookie
 from service.pages.visits import ACCOUNT
-from service.parts.gateway import gateway_endpoints
-from service.parts.live import (
+from service.tokens.forwarded import ForwardedTokens
+from service.wiring.features import Features
+from service.wiring.serving import (
+    Ciba,
+    Edge,
     background_work,
-    build_grants,
+    build_application,
+    build_ciba,
+    build_logout_deliveries,
+    build_readings,
     build_remembered_answers,
-    connect,
 )
-from service.parts.shared import Shared
-from service.parts.web import PageParts, build_application
-from service.parts.whole import Parts
+from service.wiring.shared import Shared
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """The app, and the parts that the process around it needs."""
+    """The app, and what the process around it needs."""
 
     app: web.Application
     management: web.Application | None
     """Health and metrics, where they have a port of their own."""
-    parts: Parts
+    features: Features
     draining: asyncio.Event
 
 
@@ -77,136 +81,155 @@ def create_app(
     read: Callable[[], Configuration] | None = None,
 ) -> Service:
     """Build everything; nothing connects to the store before the app starts. `read` reads the configuration again at a reload."""
-    parts = Parts(Shared(configuration, *listeners, environ=environ, spans=spans, read=read))
-    pages, grants, draining = PageParts(parts), build_grants(parts), asyncio.Event()
-    connect(parts, grants)
+    shared = Shared(configuration, *listeners, environ=environ, spans=spans, read=read)
+    features, draining = Features(shared), asyncio.Event()
+    edge, ciba, logouts = Edge(features), build_ciba(features), build_logout_deliveries(features)
+    shared.registry.prepare = features.prepare_reload
+    shared.metrics.watch(build_readings(features, logouts))
     endpoints = (
-        *client_endpoints(parts, pages, grants),
-        *resource_endpoints(parts, pages),
-        *registration_endpoints(parts, pages),
-        *sign_in_endpoints(parts, pages),
-        *account_endpoints(parts, pages),
-        *ciba_endpoints(parts, pages),
-    )
-    discovery = DiscoveryEndpoint(
-        issuer=parts.shared.issuer,
-        endpoints=endpoints,
-        algorithms=parts.keys.algorithms,
-        locales=configuration.ui.locales,
-        subject_types=parts.tokens.identifiers.types,
-        registrable=parts.clients.registrable,
-        documents=parts.shared.documents_are_on,
-        certificates=configuration.server.takes_certificates,
-        aliases_below=configuration.server.mtls_base_url,
+        *client_endpoints(features, edge),
+        *resource_endpoints(features, edge),
+        *registration_endpoints(features, edge),
+        *sign_in_endpoints(features, edge),
+        *account_endpoints(features, edge),
+        *ciba_endpoints(features, edge, ciba),
     )
     operations = OperationsEndpoint(
-        render_metrics=parts.shared.metrics.render,
-        ring=parts.keys.ring,
-        memory=parts.shared.store_memory,
-        registry=parts.shared.registry,
+        render_metrics=shared.metrics.render,
+        ring=features.ring,
+        memory=shared.store_memory,
+        registry=shared.registry,
         draining=draining,
         unready_after=configuration.store.unready_after,
     )
     apart = configuration.server.management_port is not None
-    public = (*endpoints, discovery, pages.pages, *(() if apart else (operations,)))
-    app = build_application(parts, draining, public)
-    pages.set_up(app)
-    app.cleanup_ctx.append(background_work(parts))
+    discovery = _discovery_endpoint(features, endpoints)
+    public = (*endpoints, discovery, edge.pages, *(() if apart else (operations,)))
+    app = build_application(features, draining, public)
+    edge.set_up(app)
+    app.cleanup_ctx.append(background_work(features, logouts, ciba.messages))
     management = (
-        build_application(parts, draining, (operations,), files_reserved=0) if apart else None
+        build_application(features, draining, (operations,), files_reserved=0) if apart else None
     )
-    return Service(app=app, management=management, parts=parts, draining=draining)
+    return Service(app=app, management=management, features=features, draining=draining)
 
 
-def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[Endpoint, ...]:
+def _discovery_endpoint(features: Features, endpoints: tuple[Endpoint, ...]) -> DiscoveryEndpoint:
+    shared, server = features.shared, features.shared.configuration.server
+    return DiscoveryEndpoint(
+        issuer=shared.issuer,
+        endpoints=endpoints,
+        algorithms=features.algorithms,
+        locales=shared.configuration.ui.locales,
+        subject_types=features.identifiers.types,
+        registrable=features.registrable,
+        documents=shared.documents_are_on,
+        certificates=server.takes_certificates,
+        aliases_below=server.mtls_base_url,
+    )
+
+
+def client_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
     """For clients. To add one: a file in `endpoints/`, and an entry here."""
-    shared, tokens, clients = parts.shared, parts.tokens, parts.clients
+    shared = features.shared
     return (
-        _token_endpoint(parts, pages, grants),
+        _token_endpoint(features, edge),
         PushedRequestEndpoint(
-            from_clients=_requests_of_clients("par", parts, pages),
-            arriving=parts.arriving,
+            from_clients=_requests_of_clients("par", features, edge),
+            arriving=features.arriving,
             settings=shared.configuration,
         ),
         DeviceAuthorizationEndpoint(
-            from_clients=_requests_of_clients("device", parts, pages),
+            from_clients=_requests_of_clients("device", features, edge),
             issuer=shared.issuer,
-            reader=parts.flow.reader,
+            reader=features.flow.reader,
             stores=shared.stores,
             registry=shared.registry,
             room=shared.room,
-            registrable=clients.registrable,
+            registrable=features.registrable,
             emit=shared.emit,
         ),
         RevocationEndpoint(
-            client_auth=clients.authentication,
-            active_tokens=tokens.active_tokens,
-            revocation=tokens.revocation,
-            credentials=pages.credentials,
+            client_auth=features.client_authentication,
+            active_tokens=features.active_tokens,
+            revocation=features.revocation,
+            credentials=edge.credentials,
             emit=shared.emit,
         ),
     )
 
 
-def _token_endpoint(parts: Parts, pages: PageParts, grants: Grants) -> TokenEndpoint:
-    shared, clients = parts.shared, parts.clients
+def _token_endpoint(features: Features, edge: Edge) -> TokenEndpoint:
+    shared = features.shared
     per_minute = shared.configuration.limits.token_requests_per_minute
     return TokenEndpoint(
-        client_auth=clients.authentication,
-        grants=grants,
-        subjects=parts.sign_in.subjects,
-        issuer=parts.tokens.issuer,
+        client_auth=features.client_authentication,
+        grants=features.grants,
+        subjects=features.subjects,
+        issuer=features.token_issuer,
         registry=shared.registry,
         rate_limit=shared.rate_limit("token", per_minute),
         room=shared.room,
-        credentials=pages.credentials,
-        proofs=pages.proofs,
+        credentials=edge.credentials,
+        proofs=edge.proofs,
         emit=shared.emit,
-        registrable=clients.registrable,
+        registrable=features.registrable,
     )
 
 
-def _requests_of_clients(counted_as: str, parts: Parts, pages: PageParts) -> ClientRequests:
-    shared = parts.shared
+def _requests_of_clients(counted_as: str, features: Features, edge: Edge) -> ClientRequests:
+    shared = features.shared
     per_minute = shared.configuration.limits.token_requests_per_minute
     return ClientRequests(
-        client_auth=parts.clients.authentication,
-        credentials=pages.credentials,
-        proofs=pages.proofs,
+        client_auth=features.client_authentication,
+        credentials=edge.credentials,
+        proofs=edge.proofs,
         rate_limit=shared.rate_limit(counted_as, per_minute),
         emit=shared.emit,
     )
 
 
-def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+def resource_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
     """For holders of access tokens, and for API resources that introspect them."""
-    shared, tokens, clients = parts.shared, parts.tokens, parts.clients
+    shared = features.shared
     return (
-        *gateway_endpoints(parts, pages.guard),
+        CheckEndpoint(
+            client_auth=features.client_authentication,
+            guard=edge.guard,
+            forwarded=ForwardedTokens(keys=features.ring, registry=shared.registry),
+            transaction_tokens=features.transaction_tokens,
+            registry=shared.registry,
+            emit=shared.emit,
+        ),
+        ProtectedResourceEndpoint(
+            issuer=shared.issuer,
+            registry=shared.registry,
+            certificates=shared.configuration.server.takes_certificates,
+        ),
         UserinfoEndpoint(
-            guard=pages.guard,
-            subjects=parts.sign_in.subjects,
-            identifiers=tokens.identifiers,
-            keys=parts.keys.of_clients,
-            algorithms=parts.keys.algorithms,
+            guard=edge.guard,
+            subjects=features.subjects,
+            identifiers=features.identifiers,
+            keys=features.client_keys,
+            algorithms=features.algorithms,
         ),
         IntrospectionEndpoint(
-            client_auth=clients.authentication,
-            active_tokens=tokens.active_tokens,
-            identifiers=tokens.identifiers,
+            client_auth=features.client_authentication,
+            active_tokens=features.active_tokens,
+            identifiers=features.identifiers,
             registry=shared.registry,
-            keys=parts.keys.of_clients,
-            algorithms=parts.keys.algorithms,
-            credentials=pages.credentials,
-            remembered=build_remembered_answers(parts),
+            keys=features.client_keys,
+            algorithms=features.algorithms,
+            credentials=edge.credentials,
+            remembered=build_remembered_answers(shared, features.ring),
             emit=shared.emit,
         ),
     )
 
 
-def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+def registration_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
     """For clients that register themselves, where they may."""
-    shared, registration = parts.shared, parts.clients.registration
+    shared, registration = features.shared, features.registration
     if registration is None:
         return ()
     from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint  # noqa: PLC0415 - where clients may register
@@ -217,86 +240,86 @@ def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ..
             registration=registration,
             initial_access_tokens=shared.configuration.registration.initial_access_token_sha256,
             rate_limit=shared.rate_limit("registration", OPEN_PER_MINUTE),
-            client_address=pages.client_address,
+            client_address=edge.client_address,
             emit=shared.emit,
         ),
     )
 
 
-def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+def sign_in_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
     """For users whom clients send here: a page for each step of `authorize/steps`."""
-    shared = parts.shared
+    shared = features.shared
     return (
         AuthorizeEndpoint(
-            visits=pages.visits,
-            registrable=parts.clients.registrable,
-            algorithms=parts.keys.algorithms,
+            visits=edge.visits,
+            registrable=features.registrable,
+            algorithms=features.algorithms,
         ),
         LoginEndpoint(
-            visits=pages.visits,
-            local=parts.sign_in.local,
-            providers=parts.sign_in.providers,
-            login_page=pages.login_page,
+            visits=edge.visits,
+            local=features.local_sign_in,
+            providers=features.provider_sign_in,
+            login_page=edge.login_page,
         ),
         ProviderEndpoint(
             registry=shared.registry,
-            credentials=parts.sign_in.providers.credentials,
+            credentials=features.provider_sign_in.credentials,
             logout=ProviderLogout(
-                directory=parts.sign_in.providers.directory,
-                sessions=parts.records.sessions,
+                directory=features.provider_sign_in.directory,
+                sessions=shared.sessions,
                 stores=shared.stores,
                 clock_skew=shared.configuration.server.clock_skew,
                 emit=shared.emit,
             ),
         ),
-        SecondFactorEndpoint(visits=pages.visits, second_factors=parts.factors.second_factors),
-        CreateAccountEndpoint(visits=pages.visits),
-        SelectAccountEndpoint(visits=pages.visits),
-        NotAllowedEndpoint(visits=pages.visits),
-        ConsentEndpoint(visits=pages.visits),
-        DeviceEndpoint(visits=pages.visits),
+        SecondFactorEndpoint(visits=edge.visits, second_factors=features.second_factors),
+        CreateAccountEndpoint(visits=edge.visits),
+        SelectAccountEndpoint(visits=edge.visits),
+        NotAllowedEndpoint(visits=edge.visits),
+        ConsentEndpoint(visits=edge.visits),
+        DeviceEndpoint(visits=edge.visits),
     )
 
 
-def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+def account_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
     """For users who come without a client's request: start page, account and logout."""
-    links = parts.shared.configuration.ui.links
+    links = features.shared.configuration.ui.links
     return (
         EndSessionEndpoint(
-            visits=pages.visits, logout=parts.user_logout, parking=parts.parked_logouts
+            visits=edge.visits, logout=features.user_logout, parking=features.parked_logouts
         ),
-        AccountEndpoint(visits=pages.visits, logout=parts.user_logout, access=parts.records.access),
-        SecurityEndpoint(visits=pages.visits, changes=parts.factors.changes),
-        AddFactorEndpoint(visits=pages.visits, changes=parts.factors.changes),
-        CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
-        _home_endpoint(parts, pages),
+        AccountEndpoint(visits=edge.visits, logout=features.user_logout, access=features.access),
+        SecurityEndpoint(visits=edge.visits, changes=features.factor_changes),
+        AddFactorEndpoint(visits=edge.visits, changes=features.factor_changes),
+        CheckSessionEndpoint.reading(edge.visits.cookies.name(Cookie.BROWSER_STATE)),
+        _home_endpoint(features, edge),
         RedirectEndpoint(
             path=CHANGE_PASSWORD,
             location=links.get("change_password", links.get("forgot_password")),
         ),
-        pages.errors,
+        edge.errors,
     )
 
 
-def ciba_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+def ciba_endpoints(features: Features, edge: Edge, ciba: Ciba) -> tuple[Endpoint, ...]:
     """For clients that ask for a user's authentication, and for the users who confirm it elsewhere."""
-    shared = parts.shared
+    shared = features.shared
     return (
         BackchannelAuthenticationEndpoint(
-            from_clients=_requests_of_clients("ciba", parts, pages),
-            reader=parts.ciba.reader,
-            requests=parts.ciba.requests,
-            notifier=parts.ciba.notifier,
+            from_clients=_requests_of_clients("ciba", features, edge),
+            reader=ciba.reader,
+            requests=ciba.requests,
+            notifier=ciba.notifier,
             issuer=shared.issuer,
             registry=shared.registry,
-            registrable=parts.clients.registrable,
+            registrable=features.registrable,
             emit=shared.emit,
         ),
-        AccountRequestsEndpoint(visits=pages.visits, requests=parts.ciba.requests),
+        AccountRequestsEndpoint(visits=edge.visits, requests=ciba.requests),
     )
 
 
-def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
-    if not parts.shared.configuration.is_development:
-        return RedirectEndpoint(path=HOME, location=pages.pages.url(ACCOUNT))
-    return DemonstrationEndpoint(visits=pages.visits, passwords=parts.sign_in.local.passwords)
+def _home_endpoint(features: Features, edge: Edge) -> Endpoint:
+    if not features.shared.configuration.is_development:
+        return RedirectEndpoint(path=HOME, location=edge.pages.url(ACCOUNT))
+    return DemonstrationEndpoint(visits=edge.visits, passwords=features.local_sign_in.passwords)

@@ -233,7 +233,7 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         await runner.listen(listening, None)
         session = ClientSession(cookie_jar=DummyCookieJar())
         sessions.append(session)
-        return RunningService(issuer=issuer, http=session, parts=service.parts, events=events)
+        return RunningService(issuer=issuer, http=session, features=service.features, events=events)
 
     yield started
     for session in sessions:

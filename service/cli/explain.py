@@ -15,9 +15,9 @@ from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import Rows, print_table
 from service.config.configuration import Configuration
-from service.parts.shared import Shared
-from service.parts.whole import Parts
 from service.protocol.errors import RefusedValue
+from service.wiring.features import Features
+from service.wiring.shared import Shared
 
 Line = dict[str, Any]
 
@@ -64,9 +64,9 @@ def _explain_token(settings: Configuration, token: str) -> Rows:
     from service.cli.explained_token import explain_token  # noqa: PLC0415 - not for URLs
 
     async def load_and_explain(shared: Shared) -> Rows:
-        parts = Parts(shared)
-        await parts.keys.source.load()
-        return [*(await explain_token(parts, token)).items()]
+        features = Features(shared)
+        await features.key_source.load()
+        return [*(await explain_token(features, token)).items()]
 
     return on_store(settings, load_and_explain)
 
@@ -78,10 +78,10 @@ def _explain_url(settings: Configuration, url: str) -> Rows:
     is_signed = needs_keys(url)
 
     async def load_and_explain(shared: Shared) -> Rows:
-        parts = Parts(shared)
+        features = Features(shared)
         if is_signed:
-            await parts.keys.source.load()
-        return await explain_url(parts, url)
+            await features.key_source.load()
+        return await explain_url(features, url)
 
     return (on_store if is_signed else with_shared)(settings, load_and_explain)
 
@@ -97,8 +97,8 @@ def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) ->
         )
 
     async def explain_lines(shared: Shared) -> list[Rows]:
-        parts = Parts(shared)
-        return [await _explain_line(parts, line) for line in lines]
+        features = Features(shared)
+        return [await _explain_line(features, line) for line in lines]
 
     for number, rows in enumerate(with_shared(settings, explain_lines)):
         if number:
@@ -117,7 +117,7 @@ def _find_lines(request_id: str, log: Iterable[bytes]) -> Iterator[Line]:
                     yield found
 
 
-async def _explain_line(parts: Parts, line: Line) -> Rows:
+async def _explain_line(features: Features, line: Line) -> Rows:
     """Return the members of a log line, and for a refused value the registered ones."""
     from service.cli.explained_request import explain_value  # noqa: PLC0415 - not for tokens
 
@@ -126,7 +126,7 @@ async def _explain_line(parts: Parts, line: Line) -> Rows:
         refused = msgspec.convert(line, RefusedValue)
     except msgspec.ValidationError:
         return rows
-    registered = await explain_value(parts, refused)
+    registered = await explain_value(features, refused)
     return rows + [row for row in registered if row[0] not in {"parameter", "sent"}]
 
 

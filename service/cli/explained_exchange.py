@@ -10,17 +10,17 @@ from service.keys.jose import JwtRefused, unverified_claims
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.token_exchange import SELF, ExchangeCase, ExchangeRule
-from service.parts.whole import Parts
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import format_scope, parse_scope
 from service.protocol.token_types import GRANT_TYPE
 from service.tokens.granting import TokenRequest
+from service.wiring.features import Features
 
 
-async def explain_exchange(parts: Parts, sent: Params) -> Rows:
+async def explain_exchange(features: Features, sent: Params) -> Rows:
     """Return how each rule judges the request; its tokens are not looked at, and may be left out."""
-    client = await parts.clients.directory.find(sent.get("client_id") or "")
+    client = await features.clients.find(sent.get("client_id") or "")
     if client is None or not client.enabled:
         return [("kind", "token exchange"), ("client", "unknown or disabled")]
     rows = [("kind", "token exchange"), ("client", client.client_id)]
@@ -28,7 +28,7 @@ async def explain_exchange(parts: Parts, sent: Params) -> Rows:
         mend = f"add {GRANT_TYPE} to allowed_grant_types of the client {client.client_id}"
         return [*rows, ("error", "unauthorized_client"), ("mend", mend)]
     try:
-        return [*rows, *_judge(parts, _read(sent, client, parts.shared.registry.current))]
+        return [*rows, *_judge(features, _read(sent, client, features.shared.registry.current))]
     except OAuthError as error:
         return [*rows, ("error", error.code), ("reason", error.description)]
 
@@ -53,14 +53,14 @@ def _read(sent: Params, client: Client, registry: Registry) -> ExchangeRequest:
     )
 
 
-def _judge(parts: Parts, asked: ExchangeRequest) -> Rows:
-    registry = parts.shared.registry.current
+def _judge(features: Features, asked: ExchangeRequest) -> Rows:
+    registry = features.shared.registry.current
     if asked.requested_type == "txn_token":
         return [("state", "a trust domain decides, see trust_domains; no rule is asked")]
     case = ExchangeCase(
         client_id=asked.client_id,
         subject_token_type=asked.subject.type,
-        subject_issuer=_find_issuer(parts, asked),
+        subject_issuer=_find_issuer(features, asked),
         requested_token_type=asked.requested_type,
         has_actor=asked.actor is not None,
     )
@@ -71,14 +71,14 @@ def _judge(parts: Parts, asked: ExchangeRequest) -> Rows:
             return [
                 *rows,
                 (f"rule {rule.position}", "fits, and decides"),
-                *_apply(parts, asked, rule),
+                *_apply(features, asked, rule),
             ]
         rows.append((f"rule {rule.position}", f"does not fit: {mismatch}"))
     return [*rows, ("error", "invalid_request"), ("reason", "no rule fits"), ("mend", "add a rule")]
 
 
-def _apply(parts: Parts, asked: ExchangeRequest, rule: ExchangeRule) -> Rows:
-    registry = parts.shared.registry.current
+def _apply(features: Features, asked: ExchangeRequest, rule: ExchangeRule) -> Rows:
+    registry = features.shared.registry.current
     if asked.requested_type == "id_jag":
         return [("state", "targets of this rule decide, which are other authorization servers")]
     try:
@@ -97,7 +97,7 @@ def _apply(parts: Parts, asked: ExchangeRequest, rule: ExchangeRule) -> Rows:
     ]
 
 
-def _find_issuer(parts: Parts, asked: ExchangeRequest) -> str | None:
+def _find_issuer(features: Features, asked: ExchangeRequest) -> str | None:
     """Return the issuer's name; without a token it is this service."""
     if asked.subject.type != "jwt" or asked.subject.text == "-":
         return SELF
@@ -105,7 +105,7 @@ def _find_issuer(parts: Parts, asked: ExchangeRequest) -> str | None:
         iss = unverified_claims(asked.subject.text).get("iss")
     except JwtRefused:
         return None
-    trusted = parts.shared.registry.current.find_trusted_issuer(iss, id_jag=False)
-    if iss == parts.shared.issuer:
+    trusted = features.shared.registry.current.find_trusted_issuer(iss, id_jag=False)
+    if iss == features.shared.issuer:
         return SELF
     return trusted.name if trusted else None

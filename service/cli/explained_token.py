@@ -11,13 +11,13 @@ from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
-from service.parts.whole import Parts
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
 from service.protocol.token_types import ID_JAG_TYP, TRANSACTION_TOKEN_TYP
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
 from service.tokens.permitted import find_actors
+from service.wiring.features import Features
 
 Facts = dict[str, str]
 """The lines that are printed, by their name; `state` comes last and answers the question."""
@@ -26,10 +26,10 @@ LONGEST_SHOWN = 100
 """Characters shown of unverified text."""
 
 
-async def explain_token(parts: Parts, token: str) -> Facts:
+async def explain_token(features: Features, token: str) -> Facts:
     """Return all that is known of a token, code or cookie."""
     if jose.looks_like_jwt(token):
-        return await _explain_jwt(parts, token)
+        return await _explain_jwt(features, token)
     kind = kind_of(token)
     if kind is None:
         return {"kind": "none that this service makes", "state": "inactive: it is no token"}
@@ -38,19 +38,19 @@ async def explain_token(parts: Parts, token: str) -> Facts:
     if handle is None:
         wrong = "inactive: its checksum is wrong: a typo, or a part of it is missing"
         return {"kind": name, "state": wrong}
-    return {"kind": name} | await explain(parts, handle)
+    return {"kind": name} | await explain(features, handle)
 
 
-async def _explain_jwt(parts: Parts, token: str) -> Facts:
+async def _explain_jwt(features: Features, token: str) -> Facts:
     types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE.lower(), ID_JAG_TYP, TRANSACTION_TOKEN_TYP}
     try:
-        claims = jose.verify(token, parts.keys.ring.find, typ=types)
+        claims = jose.verify(token, features.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
         from service.cli.explained_assertion import explain_foreign  # noqa: PLC0415 - with what verifies them
 
-        foreign = await explain_foreign(parts, token)
+        foreign = await explain_foreign(features, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.type_of(jose.unverified_header(token))
     if typ == ID_JAG_TYP:
@@ -58,14 +58,14 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
     if typ == TRANSACTION_TOKEN_TYP:
         is_over = cast("int", claims["exp"]) <= clock()
         state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
-        return {"kind": "transaction token (JWT)"} | await _explain_claims(parts, claims, state)
+        return {"kind": "transaction token (JWT)"} | await _explain_claims(features, claims, state)
     if typ == ID_TOKEN_TYPE.lower():
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
     else:
         kind = "access token (JWT)"
-        state = await _state(parts.tokens.active_tokens.check(token))
-    return {"kind": kind} | await _explain_claims(parts, claims, state)
+        state = await _state(features.active_tokens.check(token))
+    return {"kind": kind} | await _explain_claims(features, claims, state)
 
 
 def _explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:
@@ -82,47 +82,47 @@ def _explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:
     }
 
 
-async def _explain_reference(parts: Parts, handle: Handle) -> Facts:
-    state = await _state(parts.tokens.active_tokens.check(handle.text))
-    stores = parts.shared.stores
+async def _explain_reference(features: Features, handle: Handle) -> Facts:
+    state = await _state(features.active_tokens.check(handle.text))
+    stores = features.shared.stores
     (claims,) = await stores.kv.read(stores.access_tokens.read(handle.selector, handle.digest))
     if claims is not None:
-        return await _explain_claims(parts, VerifiedClaims(claims), state)
-    return await _explain_grant(parts, handle.selector) | {"state": state}
+        return await _explain_claims(features, VerifiedClaims(claims), state)
+    return await _explain_grant(features, handle.selector) | {"state": state}
 
 
-async def _explain_refresh_token(parts: Parts, handle: Handle) -> Facts:
-    state = await _state(parts.tokens.active_tokens.check_refresh_token(handle.text))
-    stores = parts.shared.stores
+async def _explain_refresh_token(features: Features, handle: Handle) -> Facts:
+    state = await _state(features.active_tokens.check_refresh_token(handle.text))
+    stores = features.shared.stores
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
-    facts = await _explain_use(parts, handle, record)
+    facts = await _explain_use(features, handle, record)
     if isinstance(record, RefreshToken):
         facts["expires"] = f"at the latest {_expiry(record.ends_at)}"
     return facts | {"state": state}
 
 
-async def _explain_code(parts: Parts, handle: Handle) -> Facts:
-    stores = parts.shared.stores
+async def _explain_code(features: Features, handle: Handle) -> Facts:
+    stores = features.shared.stores
     (record,) = await stores.kv.read(stores.codes.read(handle.selector, handle.digest))
     state = "waits to be redeemed"
     if record is None:
         state = "inactive: its record is gone: it expired, or never was"
     elif isinstance(record, Spent):
         state = "inactive: it was used"
-    elif await parts.records.authorizations.find(handle.selector) is None:
+    elif await features.shared.authorizations.find(handle.selector) is None:
         state = "inactive: its authorization has ended"
-    return await _explain_use(parts, handle, record) | {"state": state}
+    return await _explain_use(features, handle, record) | {"state": state}
 
 
-async def _explain_use(parts: Parts, handle: Handle, record: object) -> Facts:
+async def _explain_use(features: Features, handle: Handle, record: object) -> Facts:
     """Return what is known of the grant, and when the token was used, while the marker exists."""
     used = {"used": format_time(record.at)} if isinstance(record, Spent) else {}
-    return await _explain_grant(parts, handle.selector) | used
+    return await _explain_grant(features, handle.selector) | used
 
 
-async def _explain_polled(parts: Parts, handle: Handle) -> Facts:
+async def _explain_polled(features: Features, handle: Handle) -> Facts:
     """Explain what a client polls with (RFC 8628 §3.4, CIBA Core §10.1)."""
-    stores = parts.shared.stores
+    stores = features.shared.stores
     request, decision = await stores.kv.read(
         stores.polled_requests.read(handle.selector, handle.digest),
         stores.decisions.read(handle.selector, handle.digest),
@@ -130,7 +130,7 @@ async def _explain_polled(parts: Parts, handle: Handle) -> Facts:
     if request is None:
         return {"state": "inactive: its record is gone: it expired, or never was"}
     facts = {
-        "client": await _describe_client(parts, request.client_id),
+        "client": await _describe_client(features, request.client_id),
         "scope": format_scope(request.scope),
         "expires": _expiry(request.expires_at),
     }
@@ -141,11 +141,11 @@ async def _explain_polled(parts: Parts, handle: Handle) -> Facts:
         return facts | {"state": "inactive: the user refused"}
     (approval,) = await stores.kv.read(stores.approvals.read(decision.authorization_id))
     state = "waits to be polled with" if approval is True else "inactive: it was used"
-    return facts | await _explain_grant(parts, decision.authorization_id) | {"state": state}
+    return facts | await _explain_grant(features, decision.authorization_id) | {"state": state}
 
 
-async def _explain_session(parts: Parts, handle: Handle) -> Facts:
-    session = await parts.records.sessions.find(handle.text)
+async def _explain_session(features: Features, handle: Handle) -> Facts:
+    session = await features.shared.sessions.find(handle.text)
     if session is None:
         return {"state": "inactive: the session ended, or a later sign-in replaced its cookie"}
     return {
@@ -157,9 +157,9 @@ async def _explain_session(parts: Parts, handle: Handle) -> Facts:
     }
 
 
-async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
+async def _explain_registration(features: Features, handle: Handle) -> Facts:
     """Explain the token that manages a client's registration (RFC 7592)."""
-    stores = parts.shared.stores
+    stores = features.shared.stores
     (record,) = await stores.kv.read(stores.registered_clients.read(handle.selector))
     if record is None or record.access_token_digest != handle.digest:
         return {"state": "inactive: its client was deleted or has expired"}
@@ -172,11 +172,11 @@ async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
     }
 
 
-async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> Facts:
+async def _explain_claims(features: Features, claims: VerifiedClaims, state: str) -> Facts:
     jti, audience = str(claims.get("jti", "")), claims["aud"]
     resources = [audience] if isinstance(audience, str) else cast("list[str]", audience)
     facts = {
-        "client": await _describe_client(parts, str(claims.get("client_id", audience))),
+        "client": await _describe_client(features, str(claims.get("client_id", audience))),
         "subject": str(claims["sub"]),
         "audience": " ".join(resources),
         "issued": format_time(cast("int", claims["iat"])),
@@ -192,22 +192,22 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
     if "txn" in claims:
         facts["transaction"] = f"{claims['txn']}, asked for by {claims.get('req_wl')}"
     if "sid" in claims:
-        facts["session"] = await _describe_session(parts, str(claims["sid"]))
+        facts["session"] = await _describe_session(features, str(claims["sid"]))
     if is_bound(jti):
-        grant = await _explain_grant(parts, selector_of(jti))
+        grant = await _explain_grant(features, selector_of(jti))
         facts |= {name: grant[name] for name in ("subject", "grant") if name in grant}
     return facts | {"state": state}
 
 
-async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
+async def _explain_grant(features: Features, authorization_id: str) -> Facts:
     """Return what the record of a token's authorization holds, while it exists."""
-    authorization = await parts.records.authorizations.find(authorization_id)
+    authorization = await features.shared.authorizations.find(authorization_id)
     if authorization is None:
         return {"grant": f"{authorization_id} (ended)"}
-    claims = await parts.sign_in.subjects.find_claims(authorization)
+    claims = await features.subjects.find_claims(authorization)
     subject = str(authorization.subject)
     facts = {
-        "client": await _describe_client(parts, authorization.client_id),
+        "client": await _describe_client(features, authorization.client_id),
         "subject": subject if claims is not None else f"{subject} (disabled or unknown)",
         "scope": format_scope(authorization.scope),
         "granted": format_time(authorization.created_at),
@@ -216,18 +216,18 @@ async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
     if authorization.authorization_details:
         facts["details"] = " ".join(types_of(authorization.authorization_details))
     if authorization.session_id is not None:
-        facts["session"] = await _describe_session(parts, authorization.session_id)
+        facts["session"] = await _describe_session(features, authorization.session_id)
     return facts
 
 
-async def _describe_client(parts: Parts, client_id: str) -> str:
-    client = await parts.clients.directory.find(client_id)
+async def _describe_client(features: Features, client_id: str) -> str:
+    client = await features.clients.find(client_id)
     enabled = client is not None and client.enabled
     return client_id if enabled else f"{client_id} (disabled or unknown)"
 
 
-async def _describe_session(parts: Parts, sid: str) -> str:
-    session = await parts.records.sessions.find_by_id(sid)
+async def _describe_session(features: Features, sid: str) -> str:
+    session = await features.shared.sessions.find_by_id(sid)
     return sid if session is not None else f"{sid} (ended)"
 
 
@@ -253,7 +253,7 @@ def _list_header(token: str) -> Facts:
     return {f"{name} (unverified)": str(header.get(name))[:LONGEST_SHOWN] for name in names}
 
 
-_KINDS: Mapping[HandleKind, tuple[str, Callable[[Parts, Handle], Awaitable[Facts]]]] = {
+_KINDS: Mapping[HandleKind, tuple[str, Callable[[Features, Handle], Awaitable[Facts]]]] = {
     "authorization_code": ("authorization code", _explain_code),
     "access_token": ("reference access token", _explain_reference),
     "refresh_token": ("refresh token", _explain_refresh_token),

@@ -14,7 +14,7 @@ from service.clock import clock
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.schedule import Keys, SigningKey, find_signing_key, read_record
-from service.parts.shared import Shared
+from service.wiring.shared import Shared
 
 if TYPE_CHECKING:
     from service.keys.stored_keys import StoredKeys
@@ -124,7 +124,7 @@ def _change(settings: Configuration, change: Callable[[StoredKeys], Awaitable[Ke
     """Change the keys in the store, and print what they are then."""
 
     async def change_keys(shared: Shared) -> Keys:
-        from service.parts.keys import open_key_source  # noqa: PLC0415 - what makes keys; a list needs none of it
+        from service.wiring.identities import open_key_source  # noqa: PLC0415 - what makes keys; a list needs none of it
 
         keys = cast("StoredKeys", open_key_source(shared))  # key files are refused before
         _, before = await read_record(shared.kv, shared.prefix)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -14,18 +13,7 @@ from service.cli.settings import pass_settings
 from service.identity.users import Directory
 from service.model.factors import Factors
 from service.model.user import User
-from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_directory, open_factors
-
-
-@asynccontextmanager
-async def opened_users(shared: Shared) -> AsyncGenerator[Directory]:
-    """Open the users for a command, and close them after it."""
-    directory = open_directory(shared)
-    try:
-        yield directory
-    finally:
-        await directory.close()
+from service.wiring.shared import Shared
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,18 +54,17 @@ def pass_person(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-async def refuse_stranger(shared: Shared, directory: Directory, subject: str) -> None:
+async def refuse_stranger(shared: Shared, subject: str) -> None:
     """End the command if neither users.source nor the store knows the subject."""
-    records = UserRecords(shared)
     is_known = (
-        await directory.by_subject(subject) is not None
-        or await records.sessions.find_all_of(subject)
-        or await records.authorizations.find_all_of(subject)
-        or await records.consents.find_all_of(subject)
-        or await open_factors(shared, directory).find(subject) != Factors()
+        await shared.users.by_subject(subject) is not None
+        or await shared.sessions.find_all_of(subject)
+        or await shared.authorizations.find_all_of(subject)
+        or await shared.consents.find_all_of(subject)
+        or await shared.factors.find(subject) != Factors()
     )
     if not is_known:
         message = "nobody has this subject: neither users.source nor the store knows it"
-        named = await directory.by_username(subject)
+        named = await shared.users.by_username(subject)
         hint = "" if named is None else f"; did you mean {named.sub}, the subject of this user?"
         raise click.ClickException(message + hint)

@@ -8,7 +8,7 @@ from service.cli.shared_store import on_store
 from service.config.configuration import Configuration
 from service.config.problem import Finding, Problem, warning
 from service.keys.reencryption import Reencryption
-from service.parts.shared import Shared
+from service.wiring.shared import Shared
 
 UNREADABLE = "in the store can be decrypted with none of the keys: put the one that encrypted them back into signing.encryption_key"
 

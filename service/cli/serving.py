@@ -138,7 +138,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     ) -> None:
         """Serve in this event loop until a signal stops it; `announce` in one of several workers only."""
         service, tls = self.made or self.make()
-        server, registry = self.configuration.server, service.parts.shared.registry
+        server, registry = self.configuration.server, service.features.shared.registry
         linger = server.shutdown_linger
         ports = _by_port(sockets, server)
         public = [

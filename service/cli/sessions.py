@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from service.cli.person import opened_users, refuse_stranger
+from service.cli.person import refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
@@ -20,9 +20,8 @@ from service.config.problem import nearest
 from service.model.authorization import Authorization
 from service.model.client_metadata import selector_of
 from service.model.session import Session
-from service.parts.shared import Shared
-from service.parts.users import UserRecords
 from service.protocol.scope import format_scope
+from service.wiring.shared import Shared
 
 T = TypeVar("T")
 _GRANT_COLUMNS = attrgetter("id", "client_id", "subject", "session_id", "created_at")
@@ -40,9 +39,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         if self.subject is None and self.client is None and self.session is None:
             raise click.UsageError("name what to end: --subject, --client or --session")
 
-    async def authorizations(self, records: UserRecords) -> list[Authorization]:
+    async def authorizations(self, shared: Shared) -> list[Authorization]:
         """Return the live authorizations, the latest first."""
-        every, subject = records.authorizations, self.subject
+        every, subject = shared.authorizations, self.subject
         found = (
             await _collect(every.walk_all())
             if subject is None
@@ -55,9 +54,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         ]
         return sorted(chosen, key=lambda one: one.created_at, reverse=True)
 
-    async def sessions(self, records: UserRecords) -> list[Session]:
+    async def sessions(self, shared: Shared) -> list[Session]:
         """Return the live sessions, the latest first; with a client, those from which it has tokens."""
-        every, subject = records.sessions, self.subject
+        every, subject = shared.sessions, self.subject
         found = (
             await _collect(every.walk_all())
             if subject is None
@@ -65,15 +64,14 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         )
         chosen = [one for one in found if self.session in (None, one.id)]
         if self.client is not None:
-            granted = {one.session_id for one in await self.authorizations(records)}
+            granted = {one.session_id for one in await self.authorizations(shared)}
             chosen = [one for one in chosen if one.id in granted]
         return sorted(chosen, key=lambda one: one.auth_time, reverse=True)
 
     async def refuse_unknown(self, shared: Shared) -> None:
         """End a command that found nothing to end if nobody has the subject, or the client_id."""
         if self.subject is not None:
-            async with opened_users(shared) as directory:
-                await refuse_stranger(shared, directory, self.subject)
+            await refuse_stranger(shared, self.subject)
         if self.client is not None and not await _is_client(shared, self.client):
             hint = nearest(self.client, shared.registry.current.clients)
             message = f"no client has the client_id {self.client}"
@@ -131,7 +129,7 @@ def list_sessions(settings: Configuration, chosen: Selection, output: str) -> No
     Example:
       token-service sessions list --client web
     """
-    found = on_store(settings, lambda shared: chosen.sessions(UserRecords(shared)))
+    found = on_store(settings, chosen.sessions)
     rows = map(attrgetter("id", "subject", "idp", "auth_time", "ends_at", "user_agent"), found)
     print_rows(("session", "subject", "idp", "signed_in", "ends_at", "browser"), rows, output)
 
@@ -151,10 +149,9 @@ def end(settings: Configuration, chosen: Selection) -> None:
     chosen.require_one()
 
     async def end_sessions(shared: Shared) -> int:
-        records = UserRecords(shared)
-        found = await chosen.sessions(records)
+        found = await chosen.sessions(shared)
         for one in found:
-            await records.sessions.end(one)
+            await shared.sessions.end(one)
         if not found:
             await chosen.refuse_unknown(shared)
         return len(found)
@@ -187,7 +184,7 @@ def list_grants(settings: Configuration, chosen: Selection, output: str) -> None
     Example:
       token-service grants list --subject 818727
     """
-    found = on_store(settings, lambda shared: chosen.authorizations(UserRecords(shared)))
+    found = on_store(settings, chosen.authorizations)
     rows = [(*_GRANT_COLUMNS(one), format_scope(one.scope)) for one in found]
     print_rows(("grant", "client", "subject", "session", "granted", "scope"), rows, output)
 
@@ -207,13 +204,12 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
     chosen.require_one()
 
     async def revoke_grants(shared: Shared) -> int:
-        records = UserRecords(shared)
-        found, withdrawn = await chosen.authorizations(records), 0
+        found, withdrawn = await chosen.authorizations(shared), 0
         if chosen.session is None:  # first, so that no new grant relies on a consent
             for subject in {chosen.subject, *[one.subject for one in found]} - {None}:
-                withdrawn += await _withdraw(records, str(subject), chosen.client)
+                withdrawn += await _withdraw(shared, str(subject), chosen.client)
         for one in found:
-            await records.authorizations.end(one)
+            await shared.authorizations.end(one)
         if not found and not withdrawn:
             await chosen.refuse_unknown(shared)
         return len(found)
@@ -221,10 +217,10 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
     click.echo(f"grants revoked: {on_store(settings, revoke_grants)}")
 
 
-async def _withdraw(records: UserRecords, subject: str, client_id: str | None) -> int:
+async def _withdraw(shared: Shared, subject: str, client_id: str | None) -> int:
     """Withdraw the consents of a user; return how many."""
-    consents = await records.consents.find_all_of(subject)
+    consents = await shared.consents.find_all_of(subject)
     chosen = [each for each in consents if client_id in (None, each.client_id)]
     for consent in chosen:
-        await records.consents.withdraw(subject, consent.client_id)
+        await shared.consents.withdraw(subject, consent.client_id)
     return len(chosen)

@@ -14,8 +14,8 @@ from service.config.problem import CannotServe
 from service.keys.schedule import CannotChangeKeys, KeyFileError, KeysUnreadable
 from service.model.user import UsersUnavailable
 from service.observe.logs import configure_logs
-from service.parts.shared import Shared
 from service.store.keyvalue import StoreUnavailable
+from service.wiring.shared import Shared
 
 T = TypeVar("T")
 

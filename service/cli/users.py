@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 import click
 
-from service.cli.person import Person, opened_users, pass_person, refuse_stranger
+from service.cli.person import Person, pass_person, refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
@@ -16,12 +16,10 @@ from service.events.factors import FactorRemoved
 from service.events.users import UserDisabled, UserEnabled
 from service.identity.factors.stored import FactorsUnreadable, PasskeyOwners, drop_factors
 from service.identity.passwords import usable_hash
-from service.identity.users import Directory
 from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
-from service.parts.shared import Shared
-from service.parts.users import UserRecords, open_factors, open_guesses
+from service.wiring.shared import Shared
 
 T = TypeVar("T")
 _COLUMNS = ("sub", "username", "enabled", "password")
@@ -56,9 +54,9 @@ def list_users(settings: Configuration, prefix: str, limit: int, output: str) ->
       token-service users list --prefix al
     """
 
-    async def find_users(_: Shared, directory: Directory) -> list[dict[str, object]]:
+    async def find_users(shared: Shared) -> list[dict[str, object]]:
         # One more, to know whether that is all.
-        found = await directory.list_users(fold_username(prefix), limit + 1)
+        found = await shared.users.list_users(fold_username(prefix), limit + 1)
         return [_summary(user) for user in found]
 
     found = _with_users(settings, find_users)
@@ -83,19 +81,18 @@ def show(settings: Configuration, person: Person, output: str) -> None:
       token-service users show alice --format json
     """
 
-    async def describe_user(shared: Shared, directory: Directory) -> dict[str, object]:
-        user = await person.find(directory)
+    async def describe_user(shared: Shared) -> dict[str, object]:
+        user = await person.find(shared.users)
         facts = _summary(user) | {"claims": user.claims}
         if settings.store.url.startswith("memory:"):
             return facts
-        factors = await open_factors(shared, directory).find(user.sub)
-        records = UserRecords(shared)
+        factors = await shared.factors.find(user.sub)
         return facts | {
             "second_factors": _methods_of(factors),
             "recovery_codes": len(factors.recovery_codes),
-            "sessions": len(await records.sessions.find_all_of(user.sub)),
-            "grants": len(await records.authorizations.find_all_of(user.sub)),
-            "consents": len(await records.consents.find_all_of(user.sub)),
+            "sessions": len(await shared.sessions.find_all_of(user.sub)),
+            "grants": len(await shared.authorizations.find_all_of(user.sub)),
+            "consents": len(await shared.consents.find_all_of(user.sub)),
         }
 
     found = _with_users(settings, describe_user)
@@ -141,12 +138,12 @@ def reset_factors(settings: Configuration, person: Person) -> None:
       token-service users reset-factors alice
     """
 
-    async def reset(shared: Shared, directory: Directory) -> str:
-        subject = await person.find_subject(directory)
-        removed = await _remove_factors(shared, directory, subject)
-        await open_guesses(shared).forget(subject)
+    async def reset(shared: Shared) -> str:
+        subject = await person.find_subject(shared.users)
+        removed = await _remove_factors(shared, subject)
+        await shared.guesses.forget(subject)
         if removed == Factors():
-            await refuse_stranger(shared, directory, subject)
+            await refuse_stranger(shared, subject)
         methods = ["unreadable"] if removed is None else _methods_of(removed)
         for method in methods:
             shared.emit(FactorRemoved(subject=subject, method=method, address=None))
@@ -167,11 +164,11 @@ def end(settings: Configuration, person: Person) -> None:
       token-service users end --subject 818727
     """
 
-    async def end_all(shared: Shared, directory: Directory) -> tuple[int, int, int]:
-        subject = await person.find_subject(directory)
-        ended = await _end_all_of(UserRecords(shared), subject)
+    async def end_all(shared: Shared) -> tuple[int, int, int]:
+        subject = await person.find_subject(shared.users)
+        ended = await _end_all_of(shared, subject)
         if not any(ended):
-            await refuse_stranger(shared, directory, subject)
+            await refuse_stranger(shared, subject)
         return ended
 
     sessions, grants, consents = _with_users(settings, end_all, needs_store=True)
@@ -180,9 +177,9 @@ def end(settings: Configuration, person: Person) -> None:
     )
 
 
-async def _remove_factors(shared: Shared, directory: Directory, subject: str) -> Factors | None:
+async def _remove_factors(shared: Shared, subject: str) -> Factors | None:
     """Return what was removed; None if no key of `signing.encryption_key` can say what it was."""
-    enrolled, owners = open_factors(shared, directory), PasskeyOwners(shared.stores)
+    enrolled, owners = shared.factors, PasskeyOwners(shared.stores)
     try:
         removed = await enrolled.find(subject)
         await enrolled.change(subject, lambda _: Factors())
@@ -194,23 +191,23 @@ async def _remove_factors(shared: Shared, directory: Directory, subject: str) ->
     return removed
 
 
-async def _end_all_of(records: UserRecords, subject: str) -> tuple[int, int, int]:
+async def _end_all_of(shared: Shared, subject: str) -> tuple[int, int, int]:
     """Return how many sessions, grants and consents were ended."""
-    consents = await records.consents.find_all_of(subject)
+    consents = await shared.consents.find_all_of(subject)
     for consent in consents:  # first, so that nothing new relies on them
-        await records.consents.withdraw(subject, consent.client_id)
-    sessions = await records.sessions.find_all_of(subject)
+        await shared.consents.withdraw(subject, consent.client_id)
+    sessions = await shared.sessions.find_all_of(subject)
     for session in sessions:
-        await records.sessions.end(session)
-    granted = await records.authorizations.find_all_of(subject)
-    await records.authorizations.end(*granted)
+        await shared.sessions.end(session)
+    granted = await shared.authorizations.find_all_of(subject)
+    await shared.authorizations.end(*granted)
     return len(sessions), len(granted), len(consents)
 
 
 def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> str:
-    async def write(shared: Shared, directory: Directory) -> str:
-        user = await person.find(directory)
-        await directory.set_enabled(user.sub, enabled=enabled)
+    async def write(shared: Shared) -> str:
+        user = await person.find(shared.users)
+        await shared.users.set_enabled(user.sub, enabled=enabled)
         shared.emit((UserEnabled if enabled else UserDisabled)(subject=user.sub))
         return f"{user.username} ({user.sub})"
 
@@ -219,18 +216,17 @@ def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> s
 
 def _with_users(
     settings: Configuration,
-    work: Callable[[Shared, Directory], Awaitable[T]],
+    work: Callable[[Shared], Awaitable[T]],
     *,
     needs_store: bool = False,
 ) -> T:
     """Run work with the users; only work on their records needs a store that other processes reach."""
 
     async def run(shared: Shared) -> T:
-        async with opened_users(shared) as directory:
-            try:
-                return await work(shared, directory)
-            except NotImplementedError as error:
-                raise click.ClickException(str(error)) from error
+        try:
+            return await work(shared)
+        except NotImplementedError as error:
+            raise click.ClickException(str(error)) from error
 
     return (on_store if needs_store else with_shared)(settings, run)
 

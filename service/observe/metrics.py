@@ -188,7 +188,7 @@ class Metrics:
         """Return an event's member as a label, or `other` where a caller could have made it up."""
         match label:
             case "grant_type":
-                known = self._readings is not None and value in self._readings.grant_types()
+                known = self._readings is not None and value in self._readings.grants.types
             case "error":
                 known = value in _ERRORS
             case "method":

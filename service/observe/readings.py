@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,14 @@ from prometheus_client.registry import Collector
 
 from service.clock import clock
 from service.distribution import VERSION, find_commit
+from service.grants import Grants
+from service.identity.users import Directory
+from service.keys.keyring import KeyRing
+from service.model.registry import LiveRegistry
+from service.model.session import LogoutDelivery
+from service.outbox.queue import Outbox
+from service.store.keyvalue import KeyValue
+from service.store.memory import StoreMemory
 
 NAMESPACE = "token_service"
 
@@ -34,42 +42,31 @@ COMBINED: Mapping[str, Callable[[Iterable[float]], float]] = {
 """How the values of several processes become one. The limit of open files counts for each process."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Readings(Collector):
     """The state of other parts, as this process sees it; `collect` shows what is the same in all processes."""
 
-    grant_types: Callable[[], Container[object]]
-    """All that are served."""
-    store_seconds_away: Callable[[], float]
-    store_failures: Callable[[], int]
-    store_waiting: Callable[[], int]
-    store_tracked: Callable[[], int]
-    circuit_open: Callable[[], bool]
-    users_failures: Callable[[], int]
-    users_waiting: Callable[[], int]
-    users_circuit_open: Callable[[], bool]
-    registry_generation: Callable[[], str]
-    signing_keys: Callable[[], Mapping[str, str]]
-    """The key id that signs now, by algorithm."""
-    signing_since: Callable[[], Mapping[str, int]]
-    """When it began to sign, by algorithm, as far as that is known."""
-    logout_deliveries: Callable[[], int]
-    store_memory: Callable[[], tuple[int | None, int]]
-    """Bytes that Redis uses, as far as that is known, and may use, 0 for no limit."""
+    kv: KeyValue
+    memory: StoreMemory
+    registry: LiveRegistry
+    users: Directory
+    ring: KeyRing
+    grants: Grants
+    logouts: Outbox[LogoutDelivery]
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
         text = "Clients that wait in the store to be told of an ended session."
-        yield _gauge("logout_deliveries", text, {(): self.logout_deliveries()})
-        generation = {(self.registry_generation(),): 1}
+        yield _gauge("logout_deliveries", text, {(): self.logouts.waiting})
+        generation = {(self.registry.current.generation,): 1}
         yield _gauge("registry_info", "The registry in force.", generation, "generation")
-        signing, since, now = self.signing_keys().items(), self.signing_since(), clock()
+        signing, since, now = self.ring.signing_kids.items(), self.ring.signing_since, clock()
         text = "The keys that sign now."
         yield _gauge("signing_key_info", text, dict.fromkeys(signing, 1), "alg", "kid")
         text = "For how long the keys that sign now have signed."
         ages = {key: max(0, now - since[key[0]]) for key in signing if key[0] in since}
         yield _gauge("signing_key_age_seconds", text, ages, "alg", "kid")
-        used, limit = self.store_memory()
+        used, limit = self.memory.used, self.memory.limit
         if used is not None:
             yield _gauge("store_memory_bytes", "Memory that Redis uses.", {(): used})
             text = "Memory that Redis may use; 0 where it has no limit."
@@ -107,11 +104,12 @@ class StoreGauges:
 
     def update(self, readings: Readings) -> None:
         """Write down the present state, where the process that answers a scrape reads it."""
-        self._away.set(readings.store_seconds_away())
-        self._waiting.set(readings.store_waiting())
-        self._tracked.set(readings.store_tracked())
-        self._circuit.set(readings.circuit_open())
-        failures = readings.store_failures()
+        self._away.set(readings.kv.seconds_away)
+        self._waiting.set(readings.kv.waiting)
+        tracking = readings.kv.tracking
+        self._tracked.set(0 if tracking is None else len(tracking))
+        self._circuit.set(readings.kv.circuit_open)
+        failures = readings.kv.failures
         self._failures.inc(failures - self._failures_counted)
         self._failures_counted = failures
 
@@ -134,9 +132,9 @@ class UserSourceGauges:
 
     def update(self, readings: Readings) -> None:
         """Write down the present state, where the process that answers a scrape reads it."""
-        self._circuit.set(readings.users_circuit_open())
-        self._waiting.set(readings.users_waiting())
-        failures = readings.users_failures()
+        self._circuit.set(readings.users.circuit_open)
+        self._waiting.set(readings.users.waiting)
+        failures = readings.users.failures
         self._failures.inc(failures - self._failures_counted)
         self._failures_counted = failures
 

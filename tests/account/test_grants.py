@@ -123,11 +123,11 @@ async def own_session(browser: Browser) -> str:
 
 async def without(client_id: str, service: RunningService, browser: Browser) -> Page:
     """The account page after the operator has removed a client."""
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
     configuration = yaml.safe_load(file.read_text())
     configuration["clients"].remove(client_in(configuration, client_id))
     file.write_text(yaml.safe_dump(configuration))
-    assert await asyncio.to_thread(service.parts.shared.registry.reload)
+    assert await asyncio.to_thread(service.features.shared.registry.reload)
     return await account(browser)
 
 

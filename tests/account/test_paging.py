@@ -18,7 +18,7 @@ SESSIONS = 25
 @pytest.fixture
 async def collector(app: ClientApp, service: RunningService) -> Collector:
     await app.tokens()
-    (session,) = await service.parts.records.sessions.find_all_of("818727")
+    (session,) = await service.features.shared.sessions.find_all_of("818727")
     return Collector(service, session)
 
 

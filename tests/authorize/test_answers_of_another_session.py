@@ -118,7 +118,7 @@ async def test_a_login_does_not_count_after_the_session_has_gone_back(
 ) -> None:
     """Such as to the time of a provider that says when its user signed in there."""
     consent = await app.login(prompt="login consent")
-    records, stores = app.service.parts.records, app.service.parts.shared.stores
+    records, stores = app.service.features.shared, app.service.features.shared.stores
     (session,) = await records.sessions.find_all_of("818727")
     older = replace(session, auth_time=session.auth_time - 60)
     await stores.kv.write(stores.sessions.put(older, session.id, ttl=600))

@@ -29,7 +29,7 @@ async def test_the_codes_that_expire_first_end_with_their_authorizations(
         clock.forward(seconds=1)
         codes.append(await app.code())
     assert len([one for one in events if isinstance(one, AuthorizationEnded)]) == MORE - MOST
-    assert len(await service.parts.records.authorizations.find_all_of("818727")) == MOST
+    assert len(await service.features.shared.authorizations.find_all_of("818727")) == MOST
     answers = [await app.redeem(code) for code in codes]
     refused = (400, "invalid_grant")
     assert [answer.refusal for answer in answers] == [refused] * 2 + [(200, None)] * MOST

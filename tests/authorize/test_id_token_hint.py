@@ -66,7 +66,7 @@ async def test_a_hint_that_is_not_an_id_token_of_this_service_is_refused(
     tokens = await app.tokens()
     head, body, signature = tokens["id_token"].split(".")
     unsigned = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
-    key = service.parts.keys.ring.signing_key(None)
+    key = service.features.ring.signing_key(None)
     claims = {"iss": "https://other.example", "sub": "818727", "aud": "web"}
     hint = {
         "garbage": "not.a.token",

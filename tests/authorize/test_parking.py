@@ -43,7 +43,7 @@ async def test_a_page_carries_only_a_short_id(app: ClientApp) -> None:
 
 async def count_stored_bytes(service: RunningService) -> int:
     """Bytes of all requests that wait."""
-    kv = service.parts.shared.kv
+    kv = service.features.shared.kv
     return sum([len(await kv.get(key) or b"") async for key in kv.find_keys("ts:*:pk")])
 
 
@@ -166,9 +166,9 @@ async def test_a_parked_request_is_validated_again_when_it_continues(
     app: ClientApp, service: RunningService
 ) -> None:
     page = await app.authorize()
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
     file.write_text(file.read_text().replace("https://web.example/callback", "https://web.new/cb"))
-    assert service.parts.shared.registry.reload()
+    assert service.features.shared.registry.reload()
     page = await app.browser.log_in(page)
     assert (page.status, page.error) == (400, "invalid_request")
 

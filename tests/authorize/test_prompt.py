@@ -171,4 +171,4 @@ async def test_prompt_none_needs_a_recent_enough_sign_in(
 async def test_prompt_none_parks_nothing(service: RunningService, app: ClientApp) -> None:
     page = await app.authorize(prompt="none", response_mode="fragment")
     assert page.url.startswith(app.redirect_uri + "#error=login_required")
-    assert [key async for key in service.parts.shared.kv.find_keys("ts:*:pk*")] == []
+    assert [key async for key in service.features.shared.kv.find_keys("ts:*:pk*")] == []

@@ -11,8 +11,8 @@ from tests.driving.client_app import ClientApp
 
 async def test_a_session_record_that_outlives_its_end_is_ignored(app: ClientApp) -> None:
     await app.login()
-    stores = app.service.parts.shared.stores
-    (session,) = await app.service.parts.records.sessions.find_all_of("818727")
+    stores = app.service.features.shared.stores
+    (session,) = await app.service.features.shared.sessions.find_all_of("818727")
     over = stores.sessions.put(replace(session, ends_at=int(time())), session.id, ttl=60)
     await stores.kv.write(over)
     assert (await app.authorize(prompt="none")).error == "login_required"

@@ -229,7 +229,7 @@ async def test_an_application_is_shut_out_on_the_account_page(
     await person.page.click("li[data-client=consenting] summary")
     await person.page.click("li[data-client=consenting] button")
     await person.page.wait_for_selector("li[data-client=consenting]", state="detached")
-    assert [key async for key in service.parts.shared.kv.find_keys("ts:*:az")] == []
+    assert [key async for key in service.features.shared.kv.find_keys("ts:*:az")] == []
 
 
 @without_javascript

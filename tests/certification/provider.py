@@ -79,7 +79,7 @@ async def providing(store_url: str, folder: Path, suite: SuiteSite) -> AsyncIter
     await web.SockSite(runner, listening).start()
     address = f"http://localhost:{listening.getsockname()[1]}"
     async with ClientSession(cookie_jar=DummyCookieJar()) as http:
-        service = RunningService(issuer=address, http=http, parts=made.parts, events=events)
+        service = RunningService(issuer=address, http=http, features=made.features, events=events)
         metadata = (await service.get("/.well-known/openid-configuration")).json
         yield Provider(service=service, suite=suite, metadata=metadata)
     await runner.cleanup()

@@ -71,7 +71,7 @@ async def test_every_other_client_has_the_key_that_the_page_says(
 
 def test_no_client_is_left_out_of_the_table(provider: Provider) -> None:
     assert {*WITH_SECRETS, *WITH_KEYS} == set(
-        provider.service.parts.shared.registry.current.clients
+        provider.service.features.shared.registry.current.clients
     )
 
 

@@ -452,7 +452,7 @@ class TestStrangers:
 async def test_answers_are_counted_by_api(service: RunningService, token: str) -> None:
     await check(service, token)
     await check(service, "nonsense")
-    metrics = service.parts.shared.metrics.render().decode()
+    metrics = service.features.shared.metrics.render().decode()
     assert 'token_service_token_checks_total{api="api1",result="passed"} 1.0' in metrics
     assert 'token_service_token_checks_total{api="api1",result="invalid_token"} 1.0' in metrics
     endpoints = [line for line in metrics.splitlines() if "/connect/check/" in line]

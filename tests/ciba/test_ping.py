@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from service.events.ciba import CibaMessageDelivered, CibaMessageFailed, CibaMessagePostponed
+from service.outbox.delivering import INTERVAL
 from service.store.stores import CIBA
+from service.wiring.serving import build_ciba
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, Listener, answer
 from tests.conftest import Clock
 from tests.driving.browser import Browser
@@ -28,8 +30,8 @@ def pinged(device_of: Callable[[str], Device]) -> Device:
 async def nothing_waits(service: RunningService) -> None:
     """Until every message has been sent or given up."""
     for _ in range(6000):
-        (waiting,) = await service.parts.shared.kv.write(
-            service.parts.shared.stores.ciba_queue.count()
+        (waiting,) = await service.features.shared.kv.write(
+            service.features.shared.stores.ciba_queue.count()
         )
         if waiting == 0:
             return
@@ -69,8 +71,8 @@ async def test_nothing_is_announced_before(
     pinged: Device, party: Listener, service: RunningService
 ) -> None:
     auth_req_id = await pinged.begin(**TOKEN)
-    await service.parts.ciba.messages.ping(auth_req_id[3:19])
-    await asyncio.sleep(0.3)
+    await build_ciba(service.features).messages.ping(auth_req_id[3:19])
+    await asyncio.sleep(INTERVAL + 0.3)
     assert party.bodies == []
 
 
@@ -134,7 +136,7 @@ async def test_the_store_holds_neither_the_token_nor_the_id(
     pinged: Device, service: RunningService
 ) -> None:
     auth_req_id = await pinged.begin(**TOKEN)
-    stores, kv = service.parts.shared.stores, service.parts.shared.kv
+    stores, kv = service.features.shared.stores, service.features.shared.kv
     (due,) = await kv.write(("ZRANGE", stores.ciba_queue.key, 0, -1))
     value = await kv.get(stores.ciba_deliveries.key(CIBA, due[0].decode()))
     assert value is not None

@@ -99,8 +99,8 @@ async def test_a_delegated_token_tells_nothing_that_its_own_client_did_not_ask_f
     app: ClientApp, service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "api1")["allowed_scopes"] += ["openid", "email"]
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     tokens = await app.tokens(claims=claims_request(userinfo={"email": None}))
     form = {"grant_type": "delegation", "token": tokens["access_token"], "scope": "openid api2"}
     delegated = await service.token("api1", **form)
@@ -128,8 +128,8 @@ async def test_an_edited_registration_counts_at_once(
 ) -> None:
     token = (await app.tokens(claims=claims_request(userinfo={"email": None})))["access_token"]
     client_in(config, "web")["allowed_scopes"] = ["openid", "api1"]
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     headers = {"Authorization": f"Bearer {token}"}
     assert (await service.get("/connect/userinfo", headers=headers)).json == {"sub": "818727"}
 
@@ -226,6 +226,6 @@ async def test_an_authorization_without_any_is_as_small_as_before(
     app: ClientApp, service: RunningService
 ) -> None:
     await app.code()
-    (key,) = [key async for key in service.parts.shared.kv.find_keys("ts:*:az")]
-    (record,) = await service.parts.shared.kv.read(Read(key, bytes))
+    (key,) = [key async for key in service.features.shared.kv.find_keys("ts:*:az")]
+    (record,) = await service.features.shared.kv.read(Read(key, bytes))
     assert b"claims" not in (record or b"claims")

@@ -60,8 +60,8 @@ async def test_empty_claims_are_left_out_and_false_ones_are_not(
         "updated_at": 0,
     }
     config["users"]["list"][0]["claims"] = claims
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     told = await at_userinfo(scope="openid profile email address")
     assert told == {"email_verified": False, "updated_at": 0}
 

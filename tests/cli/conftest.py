@@ -21,7 +21,7 @@ def command(service: RunningService) -> Command:
     """Run a command with the service's configuration, which names a real Redis."""
 
     async def run(*arguments: str, given: str | None = None) -> Result:
-        file = str(service.parts.shared.configuration.file)
+        file = str(service.features.shared.configuration.file)
         return await asyncio.to_thread(
             CliRunner().invoke, program, [*arguments, "--config", file], input=given
         )

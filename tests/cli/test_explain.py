@@ -44,12 +44,12 @@ async def for_itself(service: RunningService, client: str) -> str:
 
 async def change_registry(service: RunningService, section: str, name: str, **change: Any) -> None:
     """Edit the configuration file and reload it, as an operator does."""
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
     configuration = yaml.safe_load(file.read_text())
     entries = configuration["clients"] if section == "clients" else configuration["users"]["list"]
     next(each for each in entries if name in each.values()).update(change)
     file.write_text(yaml.safe_dump(configuration))
-    await asyncio.to_thread(service.parts.shared.registry.reload)
+    await asyncio.to_thread(service.features.shared.registry.reload)
 
 
 @pytest.mark.parametrize(
@@ -205,16 +205,16 @@ async def test_nothing_is_wrong_input(command: Command) -> None:
 
 
 async def test_looking_makes_no_keys(service: RunningService, command: Command) -> None:
-    key = f"{service.parts.shared.prefix}:keys"
-    before = await service.parts.shared.kv.get(key)
+    key = f"{service.features.shared.prefix}:keys"
+    before = await service.features.shared.kv.get(key)
     await command("explain", "nonsense")
-    assert await service.parts.shared.kv.get(key) == before
+    assert await service.features.shared.kv.get(key) == before
 
 
 @pytest.mark.usefixtures("command")
 async def test_explain_runs_as_a_program(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
-    file = str(service.parts.shared.configuration.file)
+    file = str(service.features.shared.configuration.file)
     arguments = [sys.executable, "-m", "service", "explain", "-", "--config", file]
     done = await asyncio.to_thread(
         subprocess.run, arguments, input=token, capture_output=True, text=True, check=False
@@ -244,7 +244,7 @@ async def test_jwt_of_the_service_other_than_a_token_is_explained(
     service: RunningService, command: Command
 ) -> None:
     claims = {"iss": service.issuer, "sub": "818727", "aud": "web"}
-    userinfo = await service.parts.keys.ring.signing_key().sign(claims, typ="JWT")
+    userinfo = await service.features.ring.signing_key().sign(claims, typ="JWT")
     facts = await explained(command, userinfo)
     assert facts["kind"] == "JWT"
     assert facts["state"].startswith("inactive: its claim exp is missing")

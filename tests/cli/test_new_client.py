@@ -206,11 +206,11 @@ def test_a_framework_without_code_is_wrong_usage() -> None:
 @pytest.mark.needs("curl")
 async def test_the_printed_request_gets_a_token(service: RunningService, command: Command) -> None:
     made = await command("new", "client", *JOB)
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
     configuration = json.loads(file.read_text())
     configuration["clients"] += yaml.safe_load(made.stdout)["clients"]
     file.write_text(json.dumps(configuration))
-    await asyncio.to_thread(service.parts.shared.registry.reload)
+    await asyncio.to_thread(service.features.shared.registry.reload)
     assert (await run_in_shell(made.stderr))["scope"] == "api1"
 
 

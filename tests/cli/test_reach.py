@@ -407,7 +407,7 @@ class TestAgainstTheTokenEndpoint:
     async def test_each_way_is_one_of_the_token_endpoint(
         self, service: RunningService, one_store: None
     ) -> None:
-        registry = service.parts.shared.registry.current
+        registry = service.features.shared.registry.current
         predicted = {
             (way.client_id, grant_type, value)
             for way in find_ways(registry)

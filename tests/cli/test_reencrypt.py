@@ -69,7 +69,7 @@ async def run(*arguments: str) -> Result:
 
 
 def file_of(service: RunningService) -> str:
-    return str(service.parts.shared.configuration.file)
+    return str(service.features.shared.configuration.file)
 
 
 async def reencrypt(service: RunningService) -> Result:
@@ -100,7 +100,7 @@ async def test_the_retired_key_can_go_after_it(
     half = await ClientApp(later, browser).login()
     assert "code" in (await browser.submit(half, otp=phone.code())).parameters
     await browser.close()
-    found = await later.parts.clients.directory.find(registered.client_id)
+    found = await later.features.clients.find(registered.client_id)
     assert found is not None
     assert found.client_secrets[0].value == registered.registered["client_secret"]
     assert rows(await reencrypt(later)) == dict.fromkeys(KINDS, (0, 1, 0))
@@ -157,7 +157,7 @@ class TestOnBothStores:
 
     @pytest.fixture
     def reencryption(self, service: RunningService) -> Reencryption:
-        shared = service.parts.shared
+        shared = service.features.shared
         return Reencryption(stores=shared.stores, seal=Seal([NEW, OLD]), prefix=shared.prefix)
 
     async def test_change_of_a_person_in_between_is_kept(
@@ -167,7 +167,7 @@ class TestOnBothStores:
         phone: Phone,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        enrolled, kv = service.parts.factors.enrolled, service.parts.shared.kv
+        enrolled, kv = service.features.shared.factors, service.features.shared.kv
         read, changed = kv.read, list[str]()
 
         async def read_then_change(*reads: Any) -> Any:
@@ -181,14 +181,14 @@ class TestOnBothStores:
         tallies = {each.kind: each.retired for each in await reencryption.renew()}
         assert (tallies["second factors"], len(changed)) == (1, 1)
         monkeypatch.undo()
-        found = await StoredFactors(service.parts.shared.stores, Seal([NEW])).find_factors(ALICE)
+        found = await StoredFactors(service.features.shared.stores, Seal([NEW])).find_factors(ALICE)
         assert found.totp is not None
         assert (found.totp.secret, found.recovery_codes) == (phone.secret, ())
 
     async def test_record_keeps_its_expiry_and_what_the_next_release_wrote(
         self, service: RunningService, registered: RegisteredApp, reencryption: Reencryption
     ) -> None:
-        stores = service.parts.shared.stores
+        stores = service.features.shared.stores
         key = stores.registered_clients.key(registered.client_id.removeprefix("dc_"))
         before = await stores.kv.get(key) or b""
         newer = b"v2 " + before[:-1] + b',"of_the_next_release":true}'

@@ -240,7 +240,7 @@ async def test_known_name_may_have_nothing_to_end(
 async def test_client_that_registered_itself_is_known(
     command: Command, service: RunningService
 ) -> None:
-    shared = service.parts.shared
+    shared = service.features.shared
     client_id = new_client_id()
     result = await command("grants", "revoke", "--client", client_id)
     assert result.exit_code == 1

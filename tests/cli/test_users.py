@@ -55,7 +55,7 @@ async def test_lost_factors_are_removed(command: Command, service: RunningServic
     assert result.stdout == "second factors removed: otp, passkey\n"
     theirs = await enrol_passkey(service, sub="88421113", credential_id=passkey.credential_id)
     assert theirs.credential_id == passkey.credential_id
-    found: Factors = await service.parts.factors.enrolled.find(ALICE)
+    found: Factors = await service.features.shared.factors.find(ALICE)
     assert not found.is_enrolled
     assert not found.recovery_codes
 
@@ -64,7 +64,7 @@ async def test_wrong_codes_are_forgotten_with_the_factors(
     command: Command, service: RunningService
 ) -> None:
     await Phone().enrol(service)
-    guesses = service.parts.factors.second_factors.guesses
+    guesses = service.features.second_factors.guesses
     assert [await guesses.take(ALICE) for _ in range(11)] == [*range(1, 11), 0]
     await command("users", "reset-factors", "--username", "alice")
     assert await guesses.take(ALICE) == 1
@@ -89,7 +89,7 @@ async def test_factors_that_no_key_can_open_are_removed_unread(
     command: Command, service: RunningService
 ) -> None:
     await Phone().enrol(service)
-    shared = service.parts.shared
+    shared = service.features.shared
     record = shared.stores.factors
     key = record.key(digest(ALICE))
     before, lost = await shared.kv.get(key), record.encode("sealed by a lost key")

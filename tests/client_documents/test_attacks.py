@@ -263,7 +263,7 @@ async def test_tokens_of_a_host_that_is_no_longer_allowed_are_inactive(
     agent: DocumentApp,
 ) -> None:
     service, tokens = agent.service, await agent.tokens(scope="api1")
-    documents = service.parts.clients.directory.documents
+    documents = service.features.clients.documents
     assert documents is not None
     force_setattr(documents.policy, "allowed_hosts", frozenset({"other.example"}))
     assert not await service.is_active(tokens["access_token"])
@@ -285,7 +285,7 @@ async def test_unknown_callers_do_not_keep_out_a_known_client(
     clock: Clock, agent: DocumentApp, site: Site
 ) -> None:
     assert (await agent.authorize()).has("login")
-    documents = agent.service.parts.clients.directory.documents
+    documents = agent.service.features.clients.documents
     assert documents is not None
     force_setattr(documents.per_host, "per_minute", 0)  # as after very many URLs
     clock.forward(hours=1)
@@ -294,7 +294,7 @@ async def test_unknown_callers_do_not_keep_out_a_known_client(
 
 
 async def test_slow_documents_do_not_add_up(service: RunningService, site: Site) -> None:
-    documents = service.parts.clients.directory.documents
+    documents = service.features.clients.documents
     assert documents is not None
     for _ in range(AT_ONCE):
         await documents._places.acquire()  # noqa: SLF001 - as that many slow fetches do

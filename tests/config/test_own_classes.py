@@ -14,9 +14,8 @@ from service.cli.shared_store import on_store
 from service.config.problem import Problem
 from service.events.operations import RegistryReloadRefused
 from service.model.user import UserStore
-from service.parts.shared import Shared
-from service.parts.whole import Parts
 from service.start.load import load
+from service.wiring.shared import Shared
 
 Problems = Callable[..., dict[str, Problem]]
 
@@ -222,7 +221,7 @@ def test_what_cannot_be_made_refuses_the_reload_with_its_place(
     events: list[object] = []
     service = create_app(load(file, {}), events.append, environ={})
     file.write_text(SOUND + text)
-    assert not service.parts.shared.registry.reload()
+    assert not service.features.shared.registry.reload()
     (event,) = events
     assert isinstance(event, RegistryReloadRefused)
     assert event.problems[0].startswith(f"{file}{said}")
@@ -251,7 +250,7 @@ def test_a_user_store_that_cannot_be_made_ends_a_command_with_its_place(file: Pa
     file.write_text(f"{SOUND}{users}\nstore: {{url: 'redis://127.0.0.1:1'}}\n{key}\n")
 
     async def opened(shared: Shared) -> UserStore:
-        return Parts(shared).sign_in.users
+        return shared.users
 
     with pytest.raises(Refused, match=r":2:17: error: users\.source: shaped:LostUsers cannot be"):
         on_store(load(file, {}), opened)

@@ -177,7 +177,7 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
     with pytest.raises(ConfigError) as refused:
         load(file, {}, START_RULES)
     assert str(refused.value) == str(found)
-    assert not service.parts.shared.registry.reload()
+    assert not service.features.shared.registry.reload()
     assert events == [RegistryReloadRefused(problems=(str(found),))]
 
 

@@ -145,9 +145,9 @@ async def test_a_remembered_consent_counts_only_while_the_client_may_remember(
     client: ClientApp,
 ) -> None:
     await allow(client)
-    parts = client.service.parts
-    configuration = yaml.safe_load(parts.shared.configuration.file.read_text())
+    features = client.service.features
+    configuration = yaml.safe_load(features.shared.configuration.file.read_text())
     client_in(configuration, "consenting")["allow_remember_consent"] = False
-    parts.shared.configuration.file.write_text(yaml.safe_dump(configuration))
-    assert parts.shared.registry.reload()
+    features.shared.configuration.file.write_text(yaml.safe_dump(configuration))
+    assert features.shared.registry.reload()
     assert await is_asked(client)

@@ -87,7 +87,7 @@ async def test_an_address_that_is_refused_leaves_no_keys(tv: Television) -> None
     for refused in range(10 + 20):
         tv.browser.forget_cookies()
         assert (await guess(tv.browser, WRONG)).status == (200 if refused < 10 else 429)
-    kv = tv.service.parts.shared.kv
+    kv = tv.service.features.shared.kv
     assert len([key async for key in kv.find_keys("ts:*:rl")]) < 20
 
 

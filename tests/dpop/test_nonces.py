@@ -61,7 +61,7 @@ async def test_the_secret_that_makes_them_shows_in_no_trace(
     service: RunningService, key: DpopKey
 ) -> None:
     await ask(service, key)
-    nonces = service.parts.dpop.nonces
+    nonces = service.features.dpop.nonces
     assert repr(nonces.keys.signing_key().derive_secret(b"DPoP nonce")) not in repr(nonces)
 
 

@@ -57,7 +57,7 @@ async def abroad(issuer: str, provider: str) -> AsyncIterator[Abroad]:
     """Somebody with new browser windows, and the client `web` of the service."""
     here, there = Browser(issuer), Browser(provider)
     async with ClientSession() as http:
-        service = RunningService(issuer=issuer, http=http, parts=cast("Any", None))
+        service = RunningService(issuer=issuer, http=http, features=cast("Any", None))
         yield Abroad(ClientApp(service, here), there)
     await here.close()
     await there.close()

@@ -10,7 +10,7 @@ from urllib.parse import quote_plus
 import orjson
 from aiohttp import ClientSession
 
-from service.parts.whole import Parts
+from service.wiring.features import Features
 from tests.driving.registry import secret_of
 
 
@@ -49,7 +49,7 @@ class RunningService:
 
     issuer: str
     http: ClientSession
-    parts: Parts
+    features: Features
     events: list[object] = field(default_factory=list)
 
     async def post(

@@ -26,9 +26,9 @@ async def test_a_reload_adds_and_removes_the_key_that_a_client_needs(
     states: list[list[tuple[str, str]]] = []
     for alg in (None, "ECDH-ES+A128KW", "dir"):
         client_in(config, "web")["request_object_encryption_alg"] = alg
-        service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-        assert service.parts.shared.registry.reload()
-        await service.parts.keys.source.refresh()
+        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.features.shared.registry.reload()
+        await service.features.key_source.refresh()
         states.append(await read_jwks(service))
     signing = [("sig", "ES256")]
     assert states == [signing, [*signing, ("enc", "ECDH-ES+A128KW")], signing]
@@ -38,9 +38,9 @@ async def test_published_keys_have_no_private_part(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "web")["request_object_encryption_alg"] = "RSA-OAEP-256"
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
-    await service.parts.keys.source.refresh()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
+    await service.features.key_source.refresh()
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     assert set(keys[1]) == {"kty", "use", "alg", "kid", "n", "e"}
 

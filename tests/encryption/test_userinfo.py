@@ -67,6 +67,6 @@ async def test_userinfo_is_refused_without_a_key_to_encrypt_to(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "frontend").update(KEYLESS[1])
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     assert (await userinfo(service)).refusal == (400, "unauthorized_client")

@@ -116,8 +116,8 @@ async def test_a_reload_brings_its_new_options(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["extension_grants"][0]["options"] = {"invitations": {"postcard": "88421113"}}
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     assert (await invite(service)).refusal == (400, "invalid_grant")
     answer = await invite(service, "postcard")
     assert (answer["welcome"], claims_in(answer["access_token"])["sub"]) == ("welcome", "88421113")
@@ -127,8 +127,8 @@ async def test_a_handler_that_cannot_be_made_anew_keeps_the_present_one(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["extension_grants"][0]["options"] = {}
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert not service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert not service.features.shared.registry.reload()
     assert (await invite(service)).status == 200
 
 

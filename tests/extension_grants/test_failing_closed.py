@@ -74,6 +74,6 @@ async def test_trouble_with_the_store_stays_what_it_is(service: RunningService) 
 )
 async def test_an_illegal_result_writes_no_authorization(service: RunningService, way: str) -> None:
     assert (await misbehave(service, way)).refusal == (400, "invalid_grant")
-    listed = service.parts.shared.stores.subject_authorizations
-    (found,) = await service.parts.shared.kv.write(listed.first(digest("818727"), count=1))
+    listed = service.features.shared.stores.subject_authorizations
+    (found,) = await service.features.shared.kv.write(listed.first(digest("818727"), count=1))
     assert list(found) == []

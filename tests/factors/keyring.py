@@ -31,7 +31,7 @@ async def enrol(
     def add(factors: Factors) -> Factors:
         return replace(factors, passkeys=(*factors.passkeys, passkey))
 
-    assert await service.parts.factors.enrolled.change(sub, add)
+    assert await service.features.shared.factors.change(sub, add)
     return mine
 
 
@@ -43,7 +43,7 @@ async def remove(service: RunningService, mine: Authenticator, sub: str = ALICE)
     def forget(factors: Factors) -> Factors:
         return replace(factors, passkeys=())
 
-    assert await service.parts.factors.enrolled.change(sub, forget)
+    assert await service.features.shared.factors.change(sub, forget)
 
 
 def options_in(page: Page, button: str = "passkey") -> Any:
@@ -62,6 +62,6 @@ async def send(browser: Browser, page: Page, response: Any, **fields: str) -> Pa
 
 
 def _parts(service: RunningService) -> Any:
-    sign_in = service.parts.factors.passkey_sign_in
+    sign_in = service.features.passkey_sign_in
     assert sign_in is not None
     return sign_in.used.passkeys, sign_in.used.owners

@@ -42,4 +42,4 @@ class Phone:
         def add(factors: Factors) -> Factors:
             return replace(factors, totp=totp, recovery_codes=hashes)
 
-        assert await service.parts.factors.enrolled.change(sub, add)
+        assert await service.features.shared.factors.change(sub, add)

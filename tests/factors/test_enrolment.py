@@ -75,9 +75,9 @@ async def test_app_names_the_service_and_the_user(
 async def test_enrolment_completes_the_session_and_is_no_new_login(
     security: Page, browser: Browser, app: ClientApp, service: RunningService
 ) -> None:
-    (before,) = await service.parts.records.sessions.find_all_of(ALICE)
+    (before,) = await service.features.shared.sessions.find_all_of(ALICE)
     await enrol(browser, security)
-    (after,) = await service.parts.records.sessions.find_all_of(ALICE)
+    (after,) = await service.features.shared.sessions.find_all_of(ALICE)
     assert after.auth_time == before.auth_time
     tokens = await app.redeem((await app.authorize(prompt="none")).parameters["code"])
     assert claims_in(tokens["id_token"])["amr"] == ["pwd", "otp", "mfa"]
@@ -125,7 +125,7 @@ async def test_secret_that_this_service_did_not_show_is_not_enrolled(
     page, own = await open_add(browser, security), Phone()
     for sealed in (own.secret, "", "gAAAAA", None):
         await browser.submit(page, otp=own.code(), enrolment=sealed)
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 async def test_secret_that_another_person_was_shown_is_not_enrolled(
@@ -159,7 +159,7 @@ async def test_stolen_session_whose_login_is_old_changes_nothing(
     fields |= {"otp": phone.code(), "action": "confirm"}
     assert (await browser.post(path, fields)).path == "/account/login"
     assert (await browser.get(page.url)).path == "/account/login"
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 async def test_old_login_removes_and_renews_nothing(
@@ -168,13 +168,13 @@ async def test_old_login_removes_and_renews_nothing(
     half = await browser.log_in(await browser.get(SECURITY))
     page = await browser.submit(half, otp=phone.code())
     assert page.path == SECURITY
-    before = await service.parts.factors.enrolled.find(ALICE)
+    before = await service.features.shared.factors.find(ALICE)
     clock.forward(minutes=5, seconds=1)
     for form in range(len(page.forms)):
         for action in ("remove", "rename", "renew-recovery-codes"):
             sent = await browser.submit(page, form, action=action, name="stolen", factor="otp")
             assert sent.path == "/account/login"
-    assert await service.parts.factors.enrolled.find(ALICE) == before
+    assert await service.features.shared.factors.find(ALICE) == before
 
 
 async def test_password_alone_of_one_who_has_a_factor_adds_none(
@@ -197,7 +197,9 @@ async def test_factor_is_named_and_removed(
     assert (page.path, "Old phone" in page.text) == (SECURITY, False)
     assert FactorRemoved(subject=ALICE, method="otp", address="127.0.0.1") in events
     assert (
-        await service.parts.shared.kv.get(service.parts.shared.stores.factors.key(digest(ALICE)))
+        await service.features.shared.kv.get(
+            service.features.shared.stores.factors.key(digest(ALICE))
+        )
         is None
     )
 
@@ -226,4 +228,4 @@ async def test_form_of_another_persons_page_changes_nothing(
     await Phone().enrol(service, "bob")
     fields = dict(page.forms[1].fields) | {"action": "remove", "session_id": "another"}
     assert (await browser.post(SECURITY, fields)).path == "/account/login"
-    assert (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert (await service.features.shared.factors.find(ALICE)).is_enrolled

@@ -77,7 +77,7 @@ async def test_user_with_a_factor_cannot_enrol_another_one_while_signing_in(
     page = await app.login()
     await phone.enrol(service)
     assert (await browser.submit(page, otp=phone_of(page).code())).path == PATH
-    factors = await service.parts.factors.enrolled.find(ALICE)
+    factors = await service.features.shared.factors.find(ALICE)
     assert factors.totp is not None
     assert factors.totp.secret == phone.secret
 
@@ -132,7 +132,7 @@ async def test_factor_that_does_not_give_the_essential_acr_is_not_offered(
     page = await app.browser.log_in(page)
     assert page.has("totp-secret")
     assert any("method=passkey" in link for link in page.links)
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 @with_context("enrolled", amr=["hwk"])
@@ -153,7 +153,7 @@ async def test_no_passkey_is_offered_where_browsers_have_none(start: Start) -> N
         | {"mfa": {"enrolment": "at_login"}, "authentication_contexts": contexts}
         | {"issuer": "http://127.0.0.1:8080"}
     )
-    assert list(service.parts.flow.enrollable) == ["otp"]
+    assert list(service.features.flow.enrollable) == ["otp"]
 
 
 @with_mfa(required="enrolled", enrolment="at_login")
@@ -224,7 +224,7 @@ async def test_last_factor_is_kept_where_everybody_needs_one(
     half = await browser.log_in(await browser.get("/account/security"))
     page = await browser.submit(half, otp=phone.code())
     assert (await browser.submit(page, 1, action="remove")).has("login-error")
-    assert (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 @with_mfa(required="never")

@@ -60,7 +60,7 @@ def actions() -> list[str]:
 
 def routes(service: RunningService) -> Iterator[tuple[str, str]]:
     """Every method and path that the app answers, as it says itself."""
-    app = create_app(service.parts.shared.configuration, environ={}).app
+    app = create_app(service.features.shared.configuration, environ={}).app
     for route in app.router.routes():
         resource = route.resource
         assert resource is not None
@@ -157,9 +157,9 @@ async def test_partial_sign_in_is_no_session_at_any_route(
 
 async def state_of(service: RunningService) -> tuple[Factors, object, object, object]:
     """All that Alice has."""
-    records = service.parts.records
+    records = service.features.shared
     return (
-        await service.parts.factors.enrolled.find(ALICE),
+        await service.features.shared.factors.find(ALICE),
         await records.sessions.find_all_of(ALICE),
         await records.consents.find_all_of(ALICE),
         await records.authorizations.find_all_of(ALICE),

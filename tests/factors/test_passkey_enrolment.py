@@ -117,7 +117,7 @@ async def test_passkey_is_added_once(
     listed = await go_on(browser, await add(browser, add_page, mine))
     again = await open_add(browser, listed, "passkey")
     assert (await add(browser, again, mine)).has("login-error")
-    assert len((await service.parts.factors.enrolled.find(ALICE)).passkeys) == 1
+    assert len((await service.features.shared.factors.find(ALICE)).passkeys) == 1
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ async def test_registration_that_is_not_for_this_page_is_refused(
     for name, value in lie.items():
         setattr(mine, name, value)
     assert (await add(browser, add_page, mine)).has("login-error")
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 async def test_rsa_key_that_takes_long_to_verify_with_is_not_added(
@@ -161,7 +161,7 @@ async def test_registration_of_another_persons_page_is_refused(
     browser.forget_cookies()
     own = await browser.log_in(await browser.get(ADD), "bob")
     assert (await send(browser, own, response)).has("login-error")
-    assert not (await service.parts.factors.enrolled.find("88421113")).is_enrolled
+    assert not (await service.features.shared.factors.find("88421113")).is_enrolled
 
 
 async def test_passkey_is_added_within_minutes_of_a_login_only(

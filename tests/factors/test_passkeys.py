@@ -227,7 +227,7 @@ async def test_two_uses_with_one_counter_do_not_both_count(
 async def test_removed_passkey_does_not_sign_in(
     app: ClientApp, mine: Authenticator, service: RunningService, events: list[object]
 ) -> None:
-    await service.parts.factors.enrolled.change(ALICE, lambda _: Factors())
+    await service.features.shared.factors.change(ALICE, lambda _: Factors())
     page = await use(app.browser, await app.authorize(), mine)
     assert page.path == "/account/login"
     assert refusals(events) == ["unknown"]
@@ -310,7 +310,7 @@ async def test_no_network_gets_more_challenges_than_sign_ins(start: Start) -> No
 
 async def test_issuer_on_an_address_offers_no_passkeys(start: Start) -> None:
     service = await start(fresh_configuration() | {"issuer": "http://127.0.0.1:8080"})
-    assert service.parts.factors.passkey_sign_in is None
+    assert service.features.passkey_sign_in is None
 
 
 @pytest.mark.rfc("9470#4")

@@ -54,7 +54,7 @@ async def test_ciba_request_is_not_approved_by_a_session_of_the_password_alone(
     path = f"{REQUESTS}/{ref_of(auth_req_id)}"
     page = await browser.get(path)
     assert page.path == PATH
-    (session,) = await service.parts.records.sessions.find_all_of(ALICE)
+    (session,) = await service.features.shared.sessions.find_all_of(ALICE)
     fields = dict(page.forms[0].fields) | {"action": "allow", "session_id": session.id}
     assert (await browser.post(path, fields)).path == PATH
     assert (await till.poll(auth_req_id)).error == "authorization_pending"
@@ -82,8 +82,8 @@ async def test_ended_session_that_was_remembered_counts_for_nothing(
     half = await browser.log_in(await browser.get("/account"), remember="true")
     await browser.submit(half, otp=phone.code())
     remembered = browser.cookies["sid"]
-    (session,) = await service.parts.records.sessions.find_all_of(ALICE)
-    await service.parts.records.sessions.end(session)
+    (session,) = await service.features.shared.sessions.find_all_of(ALICE)
+    await service.features.shared.sessions.end(session)
     browser.put_cookies({"sid": remembered})
     assert (await browser.get("/account")).path == "/account/login"
     assert (await browser.log_in(await browser.get("/account"))).path == PATH
@@ -111,7 +111,7 @@ async def test_form_of_the_owner_is_of_no_use_with_a_cookie_in_another_browser(
     sent = await thief.post(ADD, fields)
     await thief.close()
     assert (sent.status, sent.error) == (403, "invalid_request")
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 async def copy_cookies(service: RunningService, browser: Browser) -> Browser:
@@ -133,7 +133,7 @@ async def test_all_cookies_of_a_login_just_now_change_no_factor_elsewhere(
     assert listed.path == SECURITY
     for at in (ADD, f"{ADD}?method=passkey", listed.element("add-otp")["href"] or ""):
         assert (await thief.get(at)).path == "/account/login"
-    (session,) = await service.parts.records.sessions.find_all_of(ALICE)
+    (session,) = await service.features.shared.sessions.find_all_of(ALICE)
     form = {"csrf": dict((await thief.get("/account")).forms[0].fields)["csrf"]}
     form |= {"session_id": session.id, "otp": owned.code(), "action": "confirm", "method": "otp"}
     for fresh_login in ({}, {"fresh_login": ""}, {"fresh_login": "x" * 22}):
@@ -142,7 +142,7 @@ async def test_all_cookies_of_a_login_just_now_change_no_factor_elsewhere(
                 sent = await thief.post(path, form | fresh_login | {"action": action})
                 assert sent.path == "/account/login", (path, action)
     await thief.close()
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled
 
 
 async def test_all_cookies_of_a_complete_sign_in_remove_and_renew_nothing_elsewhere(
@@ -150,7 +150,7 @@ async def test_all_cookies_of_a_complete_sign_in_remove_and_renew_nothing_elsewh
 ) -> None:
     half = await browser.log_in(await browser.get(SECURITY))
     assert (await browser.submit(half, otp=phone.code())).path == SECURITY
-    before = await service.parts.factors.enrolled.find(ALICE)
+    before = await service.features.shared.factors.find(ALICE)
     thief = await copy_cookies(service, browser)
     page = await thief.get(SECURITY)
     for form in range(len(page.forms)):
@@ -158,7 +158,7 @@ async def test_all_cookies_of_a_complete_sign_in_remove_and_renew_nothing_elsewh
             sent = await thief.submit(page, form, action=action, name="stolen", factor="otp")
             assert sent.path == "/account/login"
     await thief.close()
-    assert await service.parts.factors.enrolled.find(ALICE) == before
+    assert await service.features.shared.factors.find(ALICE) == before
 
 
 @pytest.mark.parametrize("minutes", [0, 6])
@@ -171,10 +171,10 @@ async def test_session_cookie_in_another_browser_enrols_nothing(
     page = await thief.get("/account/login")
     csrf = dict(page.forms[0].fields)["csrf"]
     thief.put_cookies({"sid": browser.cookies["sid"]})
-    (session,) = await service.parts.records.sessions.find_all_of(ALICE)
+    (session,) = await service.features.shared.sessions.find_all_of(ALICE)
     for path in (ADD, f"{ADD}?method=passkey", SECURITY):
         assert path == SECURITY or (await thief.get(path)).path == "/account/login"
         fields = {"csrf": csrf, "session_id": session.id, "otp": "000000", "action": "confirm"}
         assert (await thief.post(path, fields)).path == "/account/login"
     await thief.close()
-    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+    assert not (await service.features.shared.factors.find(ALICE)).is_enrolled

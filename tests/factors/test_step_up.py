@@ -166,7 +166,7 @@ async def test_ciba_request_is_not_allowed_without_what_is_required(
     page = await browser.get(link)
     assert page.has("no-second-factor")
     csrf = dict(page.forms[0].fields)["csrf"]
-    session = (await service.parts.records.sessions.find_all_of("818727"))[0].id
+    session = (await service.features.shared.sessions.find_all_of("818727"))[0].id
     fields = {"csrf": csrf, "session_id": session, "action": "allow"}
     assert (await browser.post(link, fields)).has("no-second-factor")
     assert (await device.poll(auth_req_id)).error == "authorization_pending"
@@ -190,7 +190,7 @@ async def test_requirement_that_is_added_later_counts_for_refreshes(
     service: RunningService, app: ClientApp
 ) -> None:
     tokens = await app.tokens(scope="openid api1 offline_access")
-    registry: Any = service.parts.shared.registry
+    registry: Any = service.features.shared.registry
     clients = dict(registry.current.clients)
     clients["web"] = replace(clients["web"], required_acr="strong")
     registry.current = replace(registry.current, clients=clients)

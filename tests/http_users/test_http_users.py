@@ -58,7 +58,7 @@ async def test_requests_share_a_few_connections(
     for _ in range(3):
         assert (await sign_in(service, "alice")).status == 200
     assert len(people.connections) == 1
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     found = await asyncio.gather(*(users.by_username("alice") for _ in range(50)))
     assert all(found)
     assert len(people.connections) <= config["users"]["max_concurrent"]
@@ -89,7 +89,7 @@ async def test_every_refusal_asks_for_the_same(
     service: RunningService, people: PeopleServer, username: str, password: str
 ) -> None:
     people.people.append(person("3", "carol", enabled=False))
-    local = service.parts.sign_in.local
+    local = service.features.local_sign_in
     assert await local.verify(username, password, address="192.0.2.7") is None
     assert [path for path, _ in people.asked] == ["/find", "/verify"]
     assert people.asked[0][1] == {"username": username}
@@ -129,7 +129,7 @@ async def test_password_of_an_unknown_user_is_not_sent(
 async def test_accepted_password_of_an_unknown_user_is_refused(
     service: RunningService, people: PeopleServer
 ) -> None:
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     for user, password in ((None, "x"), (await users.by_username("alice"), "")):
         people.answer = web.json_response({"valid": True})
         assert not await users.verify_password("alice", password, user)
@@ -155,7 +155,7 @@ async def test_disabled_or_deleted_user_loses_every_token(
 async def test_address_that_is_not_verified_finds_no_user(
     service: RunningService, people: PeopleServer
 ) -> None:
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     assert await users.by_email("Alice@example.com") is not None
     people.people = [person("1", "x", claims={"email": "alice@example.com"})]
     assert await users.by_email("alice@example.com") is None
@@ -200,7 +200,7 @@ async def test_answer_that_is_none_is_an_absence(
 async def test_answer_on_a_password_that_is_none_is_no_wrong_password(
     service: RunningService, people: PeopleServer, events: list[object]
 ) -> None:
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     user = await users.by_username("alice")
     for text in ("{}", '{"valid": "true"}', '{"valid": 1}', "true"):
         people.answer = web.Response(text=text)

@@ -113,7 +113,7 @@ async def test_the_logout_ends_the_chain_at_its_beginning(chain: Chain, browser:
 
 async def test_the_chain_ends_where_the_trust_does(chain: Chain) -> None:
     token = (await chain.present(await chain.ask()))["access_token"]
-    file = chain.away.parts.shared.configuration.file
+    file = chain.away.features.shared.configuration.file
     reload(chain.away, json.loads(file.read_text()) | {"trusted_issuers": []})
     assert not await chain.away.is_active(token)
     assert (await chain.present(await chain.ask())).refusal == REFUSED

@@ -79,8 +79,8 @@ class Journey:
 
 def reload(service: RunningService, configuration: dict[str, Any]) -> None:
     """Put another registry in force."""
-    service.parts.shared.configuration.file.write_text(json.dumps(configuration))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(json.dumps(configuration))
+    assert service.features.shared.registry.reload()
 
 
 def arrived(page: Page) -> bool:

@@ -86,7 +86,7 @@ async def test_tokens_carry_idp_amr_and_auth_time_of_the_sign_in(
     journey: Journey, upstream: Upstream
 ) -> None:
     tokens = await journey.tokens()
-    theirs = (await upstream.service.parts.records.sessions.find_all_of("818727"))[0]
+    theirs = (await upstream.service.features.shared.sessions.find_all_of("818727"))[0]
     access = claims_in(tokens["access_token"])
     assert (access["idp"], access["amr"]) == ("upstream", ["external"])
     assert access["auth_time"] == theirs.auth_time
@@ -207,11 +207,11 @@ async def test_the_provider_may_change_its_key(
     journey: Journey, upstream: Upstream, clock: Clock
 ) -> None:
     await journey.and_back()
-    before = upstream.service.parts.keys.ring.signing_key().kid
-    source = upstream.service.parts.keys.source
+    before = upstream.service.features.ring.signing_key().kid
+    source = upstream.service.features.key_source
     assert isinstance(source, StoredKeys)
     await source.rotate(at_once=True)
     clock.forward(seconds=LEAD + 1)
     await source.refresh()
-    assert upstream.service.parts.keys.ring.signing_key().kid != before
+    assert upstream.service.features.ring.signing_key().kid != before
     assert arrived(await journey.and_back(prompt="login"))

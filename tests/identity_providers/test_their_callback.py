@@ -65,7 +65,7 @@ async def test_store_holds_nothing_that_opens_the_parked_request(
 ) -> None:
     sent = await app.authorize(acr_values="idp:upstream", login_hint="alice@example.com")
     parked_id = sent.parameters["state"].partition(".")[2]
-    kv = app.service.parts.shared.kv
+    kv = app.service.features.shared.kv
     stored = [await kv.get(key) async for key in kv.find_keys("ts:*:p[ks]")]
     assert len(stored) == 2
     assert not any(told in str(stored) for told in (parked_id, "alice", "web.example"))

@@ -221,7 +221,7 @@ async def test_logout_token_with_a_distant_end_is_remembered_for_a_day(
     app: ClientApp, fake: FakeProvider
 ) -> None:
     assert (await fake.log_out(app.service, exp=4_000_000_000)).status == 200
-    kv = app.service.parts.shared.kv
+    kv = app.service.features.shared.kv
     ends = [await kv.write(("TTL", key)) async for key in kv.find_keys("ts:*:ja")]
     assert len(ends) == 1
     assert 0 < ends[0][0] <= 86400 + 60

@@ -28,8 +28,8 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 def reload(service: RunningService, config: dict[str, Any]) -> None:
     """Put the changed registry in force."""
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
 
 
 def told(answer: Answer) -> dict[str, Any]:

@@ -58,15 +58,15 @@ async def until_remembered(service: RunningService, token: str) -> None:
 
 async def calls(service: RunningService) -> int:
     """Return how many keys Redis was asked for."""
-    channel = service.parts.shared.kv._engine.channel  # noqa: SLF001
+    channel = service.features.shared.kv._engine.channel  # noqa: SLF001
     (stats,) = await channel.ask([("INFO", "commandstats")], seconds=30)
     found = re.search(rb"cmdstat_get:calls=(\d+)", stats)
     return int(found[1]) if found else 0
 
 
 def reload(service: RunningService, config: dict[str, Any]) -> None:
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
 
 
 async def test_it_is_the_same_answer(service: RunningService, token: str) -> None:
@@ -125,7 +125,7 @@ async def test_at_level_debug_it_gets_lines_with_the_id_of_its_request(
 
 async def test_it_is_counted_as_any_other(service: RunningService, token: str) -> None:
     async def counted() -> list[str]:
-        text = service.parts.shared.metrics.render().decode()
+        text = service.features.shared.metrics.render().decode()
         names = (
             'requests_total{endpoint="/connect/introspect"',
             'request_duration_seconds_count{endpoint="/connect/introspect"',
@@ -144,10 +144,10 @@ async def test_it_is_counted_as_any_other(service: RunningService, token: str) -
 
 
 async def test_a_look_that_finds_the_same_keys_changes_no_answer(service: RunningService) -> None:
-    keys = service.parts.keys
-    before = keys.ring.public_jwks
-    await keys.source.refresh()
-    assert keys.ring.public_jwks is before, "remembered answers compare it so"
+    ring = service.features.ring
+    before = ring.public_jwks
+    await service.features.key_source.refresh()
+    assert ring.public_jwks is before, "remembered answers compare it so"
 
 
 async def test_a_signed_answer_is_made_anew(service: RunningService, token: str) -> None:

@@ -104,7 +104,7 @@ async def test_a_key_that_goes_away_after_the_push_is_a_page(
 ) -> None:
     form = app.parameters(response_mode="jwt")
     pushed = await app.service.post("/connect/par", auth="web", **form)  # type: ignore[arg-type]
-    client = service.parts.shared.registry.current.clients["web"]
+    client = service.features.shared.registry.current.clients["web"]
     force_setattr(client, "jwks", {"keys": []})
     query = urlencode({"client_id": "web", "request_uri": pushed["request_uri"]})
     page = await app.browser.get(f"{service.issuer}/connect/authorize?{query}")
@@ -115,7 +115,7 @@ async def test_a_key_that_goes_away_during_the_sign_in_grants_nothing(
     app: ClientApp, service: RunningService
 ) -> None:
     page = await app.authorize(response_mode="jwt")
-    client = service.parts.shared.registry.current.clients["web"]
+    client = service.features.shared.registry.current.clients["web"]
     force_setattr(client, "jwks", {"keys": []})
     page = await app.browser.log_in(page)
     assert page.url.startswith(service.issuer)

@@ -86,7 +86,7 @@ async def test_a_replica_without_the_decryption_key_changes_nothing(fleet: Fleet
 async def test_no_encryption_key_is_made_by_default(service: RunningService) -> None:
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     assert {key["use"] for key in keys} == {"sig"}
-    clients = service.parts.shared.registry.current.clients.values()
+    clients = service.features.shared.registry.current.clients.values()
     made = partial(encryption_algorithms, clients, configured=())
     assert made(registration=False) == ()
     assert made(registration=True) == ("RSA-OAEP-256", "ECDH-ES")

@@ -56,7 +56,7 @@ async def test_user_of_many_groups_is_shown_in_all_of_them(
     service: RunningService, windows: FakeDirectory, count: int
 ) -> None:
     windows.attributes = {**windows.attributes, "memberOf": groups(count)}
-    user = await service.parts.sign_in.users.by_username("alice")
+    user = await service.features.shared.users.by_username("alice")
     assert user is not None
     assert user.claims["groups"] == [f"group{at:05}" for at in range(count)]
     assert (await sign_in(service, "alice")).status == 200
@@ -66,7 +66,7 @@ async def test_user_of_too_many_groups_is_shown_in_none(
     service: RunningService, windows: FakeDirectory
 ) -> None:
     windows.attributes = {**windows.attributes, "memberOf": groups(MAX_VALUES + 1501)}
-    user = await service.parts.sign_in.users.by_username("alice")
+    user = await service.features.shared.users.by_username("alice")
     assert user is not None
     assert user.claims["groups"] == []
 

@@ -36,7 +36,7 @@ INJECTED = [
 
 @pytest.mark.parametrize("injected", INJECTED)
 async def test_filter_of_a_name_cannot_be_changed(service: RunningService, injected: str) -> None:
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     assert await users.by_username(injected) is None
     assert await users.by_subject(injected) is None
     assert (await sign_in(service, injected, "alice-password")).refusal == REFUSED
@@ -51,14 +51,14 @@ class TestNameThatIsAFilter:
         return config
 
     async def test_it_finds_its_owner_alone(self, service: RunningService) -> None:
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         for find in (users.by_username, users.by_subject):
             found = await find("*)(uid=*")
             assert found is not None
             assert found.claims["preferred_username"] == "ivan"
 
     async def test_subject_is_compared_exactly(self, service: RunningService) -> None:
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         assert await users.by_subject("Bob Smith") is not None
         assert await users.by_subject("bob smith") is None
         assert await users.by_subject("Bob  Smith") is None
@@ -80,7 +80,7 @@ class TestEmptyPassword:
         assert refused.refusal == (400, "invalid_request")
 
     async def test_user_store_refuses_it(self, service: RunningService) -> None:
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         user = await users.by_username("alice")
         assert user is not None
         assert not await users.verify_password("alice", "", user)
@@ -134,7 +134,7 @@ class TestEnumeration:
     ) -> None:
         config["users"]["ldap"]["username"] = ["uid", "sAMAccountName"]
         service = await start(config)
-        local = service.parts.sign_in.local
+        local = service.features.local_sign_in
         assert await local.verify(username, password, address="192.0.2.7") is None
         assert asked == ["search", "search", "find_refusal"]
 
@@ -169,14 +169,14 @@ class TestEnumeration:
 
         monkeypatch.setattr(Passwords, "even_out", even_out)
         for username, password in (("nobody", "wrong"), ("bob", ""), ("bob", "wrong")):
-            await service.parts.sign_in.local.verify(username, password, address="192.0.2.7")
+            await service.features.local_sign_in.verify(username, password, address="192.0.2.7")
         assert evened == [False, False, True]
 
     async def test_right_password_shows_how_long_a_refusal_takes(
         self, service: RunningService
     ) -> None:
         assert (await sign_in(service, "alice")).status == 200
-        assert len(service.parts.sign_in.local.passwords.refusal_times) == 1
+        assert len(service.features.local_sign_in.passwords.refusal_times) == 1
 
 
 async def test_actor_or_subject_that_is_none_is_not_asked_for(
@@ -186,6 +186,6 @@ async def test_actor_or_subject_that_is_none_is_not_asked_for(
         raise AssertionError("the directory has been asked")
 
     monkeypatch.setattr(Connections, "search", ask)
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     for sub in ("frontend", "818727", f"{{{ALICE}}}", ALICE.upper(), "\udcff"):
         assert await users.by_subject(sub) is None

@@ -18,7 +18,7 @@ async def alice(start: Start, config: dict[str, Any], **ldap: object) -> Mapping
     """Return her claims under these settings."""
     config["users"]["ldap"] |= {"claims": {}} | ldap
     service = await start(config)
-    user = await service.parts.sign_in.users.by_username("alice")
+    user = await service.features.shared.users.by_username("alice")
     assert isinstance(user, User)
     return user.claims
 

@@ -128,7 +128,7 @@ class TestNames:
         assert (await sign_in(service, "grace@example.com", "grace-password")).status == 200
 
     async def test_verified_address_finds_one_user(self, service: RunningService) -> None:
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         found = await users.by_email("ALICE@example.com")
         assert found is not None
         assert found.sub == ALICE
@@ -136,7 +136,7 @@ class TestNames:
 
 
 async def test_address_that_is_not_verified_finds_no_user(service: RunningService) -> None:
-    assert await service.parts.sign_in.users.by_email("alice@example.com") is None
+    assert await service.features.shared.users.by_email("alice@example.com") is None
 
 
 class TestTemplate:
@@ -155,7 +155,7 @@ class TestTemplate:
         "username", ["alice+cn=x", f"alice,{PEOPLE}", "alice\\", '"alice"', "#616c", "alice,", ""]
     )
     async def test_name_cannot_change_the_dn(self, service: RunningService, username: str) -> None:
-        assert await service.parts.sign_in.users.by_username(username) is None
+        assert await service.features.shared.users.by_username(username) is None
 
 
 class TestStartTls:
@@ -190,4 +190,4 @@ class TestObjectGuid:
     async def test_other_spellings_are_other_subjects(
         self, service: RunningService, sub: str
     ) -> None:
-        assert await service.parts.sign_in.users.by_subject(sub) is None
+        assert await service.features.shared.users.by_subject(sub) is None

@@ -208,7 +208,7 @@ async def test_a_client_without_a_logout_uri_any_more_gets_no_token(
 
 async def change_client(service: RunningService, client_id: str, **change: Any) -> None:
     """Make the registry say something else, as a reload would."""
-    client = await service.parts.clients.directory.find(client_id)
+    client = await service.features.clients.find(client_id)
     assert client is not None
     for name, value in change.items():
         force_setattr(client, name, value)

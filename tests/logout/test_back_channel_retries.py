@@ -18,7 +18,7 @@ from service.events.users import (
 )
 from service.identity.sessions import queue_logouts
 from service.outbox import delivering
-from service.parts.whole import Parts
+from service.wiring.features import Features
 from tests.conftest import ENCRYPTION_KEY, Clock, Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -108,7 +108,7 @@ async def test_a_retry_does_not_come_before_its_time(
 async def test_unavailable_client_gets_its_logout_token_later(
     app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
 ) -> None:
-    client = await app.service.parts.clients.directory.find("web")
+    client = await app.service.features.clients.find("web")
     assert client is not None
     uri = party.backchannel_logout_uri
     force_setattr(client, "backchannel_logout_uri", "http://localhost:1/backchannel")
@@ -150,13 +150,13 @@ async def test_a_limited_number_of_attempts_runs_at_once(
 
 async def queue_deliveries(service: RunningService, count: int) -> None:
     """As many people have signed out of `web`."""
-    parts = service.parts
+    features = service.features
     browsers = [Browser(service.issuer) for _ in range(count)]
     for browser in browsers:
         hint = claims_in((await ClientApp(service, browser).tokens())["id_token"])
-        session = await parts.records.sessions.find_by_id(hint["sid"])
+        session = await features.shared.sessions.find_by_id(hint["sid"])
         assert session is not None
-        await parts.shared.kv.write(*queue_logouts(parts.shared.stores, session, ["web"]))
+        await features.shared.kv.write(*queue_logouts(features.shared.stores, session, ["web"]))
         await browser.close()
 
 
@@ -200,7 +200,7 @@ async def sign_in_and_out(issuer: str) -> None:
     browser = Browser(issuer)
     async with ClientSession() as http:
         app = ClientApp(
-            RunningService(issuer=issuer, http=http, parts=cast("Parts", None)), browser
+            RunningService(issuer=issuer, http=http, features=cast("Features", None)), browser
         )
         await end(app, (await app.tokens())["id_token"])
     await browser.close()

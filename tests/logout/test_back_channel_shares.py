@@ -48,7 +48,7 @@ async def stranger(service: RunningService, hanging: RelyingParty, host: str) ->
 
 async def queue_deliveries(service: RunningService, client_id: str, count: int) -> None:
     """As many sessions have ended."""
-    stores = service.parts.shared.stores
+    stores = service.features.shared.stores
     for _ in range(count):
         delivery = LogoutDelivery(
             client_id=client_id, session_id=secrets.token_hex(8), subject="818727"
@@ -93,7 +93,7 @@ async def test_a_hanging_client_of_the_operator_leaves_room_for_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(delivering, "AT_ONCE", 4)
-    client = service.parts.shared.registry.current.clients["implicit"]
+    client = service.features.shared.registry.current.clients["implicit"]
     elsewhere = hanging.backchannel_logout_uri.replace("localhost", "127.0.0.1")
     force_setattr(client, "backchannel_logout_uri", elsewhere)
     await queue_deliveries(service, "implicit", 9)

@@ -26,7 +26,7 @@ async def test_a_logout_that_was_cut_short_ends_the_tokens_when_repeated(
         raise StoreUnavailable("away")
 
     url = f"/connect/endsession?id_token_hint={hint}"
-    monkeypatch.setattr(service.parts.shared.kv, "read_members", read_members)
+    monkeypatch.setattr(service.features.shared.kv, "read_members", read_members)
     assert (await app.browser.get(url)).status == 503
     monkeypatch.undo()
     assert (await app.browser.get(url)).has("logout-success")
@@ -39,7 +39,7 @@ async def test_a_logout_that_a_full_redis_refused_reaches_the_client_when_repeat
 ) -> None:
     client_in(config, "web")["backchannel_logout_uri"] = party.backchannel_logout_uri
     service = await start(config | {"store": {"url": mortal_redis[0]}})
-    sessions, kv = service.parts.records.sessions, service.parts.shared.kv
+    sessions, kv = service.features.shared.sessions, service.features.shared.kv
     browser = Browser(service.issuer)
     sid = claims_in((await ClientApp(service, browser).tokens())["id_token"])["sid"]
     session = await sessions.find_by_id(sid)

@@ -73,8 +73,8 @@ async def test_the_session_ends_and_the_user_goes_to_an_allowed_uri(
 async def test_a_logout_without_a_session_does_not_ask(
     app: ClientApp, tokens: Answer, service: RunningService, combination: Combination
 ) -> None:
-    session = (await service.parts.records.sessions.find_all_of("818727"))[0]
-    await service.parts.records.sessions.end(session)
+    session = (await service.features.shared.sessions.find_all_of("818727"))[0]
+    await service.features.shared.sessions.end(session)
     page = await app.browser.get(PATH, params=parameters(combination, tokens))
     assert (page.url if page.status == 303 else None) == destination(combination)
     assert page.has("logout-success") == (destination(combination) is None)

@@ -69,7 +69,7 @@ async def test_every_client_of_the_session_has_a_frame_and_no_other(
 async def test_a_front_channel_uri_keeps_its_query(
     app_of: Callable[[str], ClientApp], logout: Logout, hint: str
 ) -> None:
-    client = await app_of("web").service.parts.clients.directory.find("implicit")
+    client = await app_of("web").service.features.clients.find("implicit")
     assert client is not None
     force_setattr(client, "frontchannel_logout_session_required", True)
     await app_of("implicit").authorize(response_type="id_token", scope="openid profile")
@@ -135,7 +135,7 @@ async def test_a_second_logout_loads_no_frames(logout: Logout, hint: str) -> Non
 
 
 async def test_a_disabled_client_has_no_frame(app: ClientApp, logout: Logout, hint: str) -> None:
-    client = await app.service.parts.clients.directory.find("web")
+    client = await app.service.features.clients.find("web")
     assert client is not None
     force_setattr(client, "enabled", False)
     assert frames_of(await logout(id_token_hint=hint)) == []

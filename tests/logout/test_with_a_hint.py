@@ -113,7 +113,7 @@ async def bad_hints(service: RunningService, tokens: Answer) -> dict[str, str]:
 
 
 async def _of_another_issuer(service: RunningService, id_token: str) -> str:
-    key = service.parts.keys.ring.signing_key()
+    key = service.features.ring.signing_key()
     return await key.sign({**claims_in(id_token), "iss": "https://other.example"}, typ="JWT")
 
 

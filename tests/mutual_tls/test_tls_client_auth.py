@@ -151,7 +151,7 @@ async def test_authorities_are_read_again_at_a_reload(
     service: RunningService, shop: Certified, authority_file: str, authority: Certified
 ) -> None:
     another = root("CN=another")
-    registry = service.parts.shared.registry
+    registry = service.features.shared.registry
     try:
         rewrite(authority_file, another)
         assert registry.reload()
@@ -170,7 +170,7 @@ async def test_a_file_without_certificates_is_refused_at_a_reload(
 ) -> None:
     try:
         rewrite(authority_file)
-        assert not service.parts.shared.registry.reload()
+        assert not service.features.shared.registry.reload()
         assert (await ask(service, shop)).status == 200
     finally:
         rewrite(authority_file, authority)

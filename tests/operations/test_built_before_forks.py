@@ -34,12 +34,11 @@ def test_the_service_is_built_before_the_forks(serving: Serving) -> None:
     assert serving.made is None
     made = serving.before_forks().made
     assert made is not None
-    parts = made[0].parts
-    for group in (parts, parts.clients, parts.sign_in):  # whose parts are built when they are read
-        built = {
-            name for name, each in vars(type(group)).items() if isinstance(each, cached_property)
-        }
-        assert built <= vars(group).keys()
+    features = made[0].features
+    built = {
+        name for name, each in vars(type(features)).items() if isinstance(each, cached_property)
+    }
+    assert built <= vars(features).keys(), "each is built when it is read"
 
 
 def test_reload_builds_another_service(serving: Serving) -> None:

@@ -60,7 +60,7 @@ async def test_connection_goes_on_after_a_head(service: RunningService, path: st
 
 def _paths(service: RunningService) -> set[str]:
     """Every path with GET that the app has, as it says itself."""
-    app = create_app(service.parts.shared.configuration, environ={}).app
+    app = create_app(service.features.shared.configuration, environ={}).app
     return {
         route.resource.canonical
         for route in app.router.routes()

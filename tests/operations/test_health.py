@@ -15,7 +15,7 @@ from tests.operations.conftest import Serve
 
 async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
     assert (await service.get("/health/live")).json == {"status": "live"}
-    generation = service.parts.shared.registry.current.generation
+    generation = service.features.shared.registry.current.generation
     ready = {"status": "ready", "registry": generation}
     assert (await service.get("/health/ready")).json == ready
 
@@ -23,11 +23,11 @@ async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
 async def test_service_without_a_key_is_not_ready_and_names_the_reason(
     service: RunningService,
 ) -> None:
-    service.parts.keys.ring.replace(in_use=(), held=(), since={})
+    service.features.ring.replace(in_use=(), held=(), since={})
     answer = await service.get("/health/ready")
     assert answer.status == 503
     assert answer["reasons"] == ["keys: none to sign with ES256"]
-    assert answer["registry"] == service.parts.shared.registry.current.generation
+    assert answer["registry"] == service.features.shared.registry.current.generation
     assert (await service.get("/health/live")).status == 200
 
 

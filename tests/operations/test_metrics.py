@@ -46,7 +46,7 @@ async def test_unknown_method_is_counted_as_other(service: RunningService) -> No
 
 
 async def test_an_error_that_an_extension_makes_up_is_other(service: RunningService) -> None:
-    service.parts.shared.emit(
+    service.features.shared.emit(
         TokenRefused(client_id="web", grant_type="delegation", error="made_up", cause="")
     )
     metrics = await _shown(service)
@@ -55,7 +55,7 @@ async def test_an_error_that_an_extension_makes_up_is_other(service: RunningServ
 
 
 async def test_why_a_login_failed_is_not_shown(service: RunningService) -> None:
-    service.parts.shared.emit(LoginFailed(username="alice", address="", reason="unknown"))
+    service.features.shared.emit(LoginFailed(username="alice", address="", reason="unknown"))
     failures = re.findall(r"^\S*login_failures\S* .*$", await _shown(service), re.MULTILINE)
     assert failures == ["token_service_login_failures_total 1.0"]
 
@@ -74,7 +74,7 @@ async def test_requests_are_timed(service: RunningService) -> None:
 
 
 async def test_introspections_are_counted_by_their_answer(service: RunningService) -> None:
-    service.parts.shared.emit(TokenIntrospected(caller="api1", active=False))
+    service.features.shared.emit(TokenIntrospected(caller="api1", active=False))
     assert 'introspections_total{active="false"} 1.0' in await _shown(service)
 
 
@@ -82,7 +82,7 @@ async def test_the_state_of_store_registry_and_keys_is_shown(service: RunningSer
     metrics = await _shown(service)
     assert "token_service_store_away_seconds 0.0" in metrics
     assert "token_service_store_failures_total 0.0" in metrics
-    assert f'generation="{service.parts.shared.registry.current.generation}"' in metrics
+    assert f'generation="{service.features.shared.registry.current.generation}"' in metrics
     assert re.search(r'signing_key_info\{alg="ES256",kid="\S+"\} 1.0', metrics)
 
 
@@ -101,7 +101,7 @@ async def test_signatures_are_timed_by_algorithm(service: RunningService) -> Non
 
 async def test_a_duration_is_in_every_bucket_from_its_own_on(service: RunningService) -> None:
     for seconds in (0.0002, 0.00025, 0.2):
-        service.parts.shared.timed(Signed("RS256", seconds))
+        service.features.shared.timed(Signed("RS256", seconds))
     metrics = await _shown(service)
     counts = {
         bound: _value(metrics, f'signing_seconds_bucket{{alg="RS256",le="{bound}"}}')
@@ -113,15 +113,15 @@ async def test_a_duration_is_in_every_bucket_from_its_own_on(service: RunningSer
 
 async def test_requests_to_other_servers_are_timed_by_purpose(service: RunningService) -> None:
     with pytest.raises(Unreachable):
-        await service.parts.shared.client_http("client_keys").free.fetch("http://localhost:1/")
+        await service.features.shared.client_http("client_keys").free.fetch("http://localhost:1/")
     assert _value(await _shown(service), 'outgoing_seconds_count{purpose="client_keys"}') == 1
 
 
 async def test_a_key_is_as_old_as_its_signing(service: RunningService) -> None:
-    (kid,) = service.parts.keys.ring.signing_kids.values()
+    (kid,) = service.features.ring.signing_kids.values()
     now = clock()
-    service.parts.keys.ring.replace(
-        in_use=[service.parts.keys.ring.signing_key()], held=(), since={kid: now - 100}
+    service.features.ring.replace(
+        in_use=[service.features.ring.signing_key()], held=(), since={kid: now - 100}
     )
     series = f'signing_key_age_seconds{{alg="ES256",kid="{kid}"}}'
     assert 100 <= _value(await _shown(service), series) < 110
@@ -148,15 +148,18 @@ async def test_the_build_is_shown(service: RunningService) -> None:
 
 
 async def test_replays_are_counted(service: RunningService) -> None:
-    service.parts.shared.emit(CodeReplayed(client_id="web", subject="1"))
+    service.features.shared.emit(CodeReplayed(client_id="web", subject="1"))
     assert "code_replays_total 1.0" in await _shown(service)
 
 
 async def test_events_count_once_though_counting_others_failed(service: RunningService) -> None:
-    metrics, full = service.parts.shared.metrics, OSError("no space left for the counts of workers")
+    metrics, full = (
+        service.features.shared.metrics,
+        OSError("no space left for the counts of workers"),
+    )
     replayed = CodeReplayed(client_id="web", subject="1")
     with patch.object(metrics.timed, "note_all", side_effect=full):
-        service.parts.shared.emit(replayed)
+        service.features.shared.emit(replayed)
         await service.get("/made-up")
         with pytest.raises(OSError, match="no space"):
             metrics.settle()
@@ -166,8 +169,8 @@ async def test_events_count_once_though_counting_others_failed(service: RunningS
 
 
 async def test_event_without_a_counter_is_ignored(service: RunningService) -> None:
-    service.parts.shared.emit(cast("Event", object()))
-    service.parts.shared.emit(
+    service.features.shared.emit(cast("Event", object()))
+    service.features.shared.emit(
         TokenIssued(
             client_id="web",
             grant_type="password",

@@ -18,7 +18,7 @@ UNGUESSABLE = "correct horse battery staple"
 
 
 async def test_a_service_with_redis_leads_to_the_account(service: RunningService) -> None:
-    in_development = service.parts.shared.configuration.store.url == "memory://"
+    in_development = service.features.shared.configuration.store.url == "memory://"
     async with service.http.get(f"{service.issuer}/", allow_redirects=False) as answer:
         assert answer.headers.get("Location") == (None if in_development else "/account")
 

@@ -43,7 +43,7 @@ async def look(
     with Redis.from_url(mortal_redis[0]) as redis:
         redis.config_set(setting, value)
     with capture_logs() as logged:
-        await service.parts.shared.store_memory.refresh()
+        await service.features.shared.store_memory.refresh()
     return logged
 
 
@@ -62,7 +62,7 @@ async def test_store_with_room_is_not_mentioned(service: RunningService, mortal_
 async def test_a_store_that_is_nearly_full_is_degraded_and_ready(
     service: RunningService, mortal_redis: Any
 ) -> None:
-    memory = await service.parts.shared.kv.read_memory()
+    memory = await service.features.shared.kv.read_memory()
     assert memory is not None
     (warning,) = await look(service, mortal_redis, str(memory.used))
     assert (warning["log_level"], warning["event"]) == ("warning", "Redis is nearly full")
@@ -123,5 +123,5 @@ async def test_the_log_and_metrics_know_no_memory_of_the_embedded_store(
     start: Any, config: dict[str, Any]
 ) -> None:
     service = await start(config | {"store": {"url": "memory://"}})
-    await service.parts.shared.store_memory.refresh()
-    assert not service.parts.shared.store_memory.is_nearly_full
+    await service.features.shared.store_memory.refresh()
+    assert not service.features.shared.store_memory.is_nearly_full

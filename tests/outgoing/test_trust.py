@@ -112,7 +112,7 @@ async def test_a_certificate_without_every_extension_is_trusted_if_its_authority
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     own.load_cert_chain(shown)
     config["outgoing"] = {"ca_file": str(pem)}
-    shared = (await start(config)).parts.shared
+    shared = (await start(config)).features.shared
     async with serving_tls(own) as url:
         assert (await shared.http_of_workloads(pem).fetch(url)).status == 404
         assert (await shared.http_of_workloads(None).fetch(url)).status == 404

@@ -132,15 +132,15 @@ async def test_discovery_says_that_there_are_both(service: RunningService) -> No
 
 def test_pairwise_subjects_differ_with_another_salt(service: RunningService) -> None:
     identifiers, shop = (
-        service.parts.tokens.identifiers,
-        service.parts.shared.registry.current.clients["shop"],
+        service.features.identifiers,
+        service.features.shared.registry.current.clients["shop"],
     )
     other = SubjectIdentifiers(pairwise_salt="another salt, as long as it has to be")
     assert identifiers.find_sub(shop, SUB) != other.find_sub(shop, SUB)
 
 
 def test_pairwise_subjects_need_a_salt(service: RunningService) -> None:
-    shop = service.parts.shared.registry.current.clients["shop"]
+    shop = service.features.shared.registry.current.clients["shop"]
     with pytest.raises(ServerError):
         SubjectIdentifiers(pairwise_salt=None).find_sub(shop, SUB)
 

@@ -39,14 +39,14 @@ class Device:
         request = PolledRequest(
             client_id="frontend", grant_type=GRANT, scope=SCOPE, expires_at=clock() + 60
         )
-        stores = service.parts.shared.stores
+        stores = service.features.shared.stores
         started = start(stores, request, "device_code")
         await stores.kv.write(*started.writes)
         return cls(service, started.handle, request)
 
     @property
     def polling(self) -> Polling:
-        return self.service.parts.tokens.polling
+        return self.service.features.polling
 
     @property
     def place(self) -> PolledPlace:
@@ -54,7 +54,7 @@ class Device:
 
     async def poll(self, client_id: str = "frontend") -> str:
         """The error of a poll, or the subject that it is granted."""
-        client = self.service.parts.shared.registry.current.clients[client_id]
+        client = self.service.features.shared.registry.current.clients[client_id]
         request = TokenRequest(
             client=client,
             grant_type=GRANT,
@@ -73,7 +73,7 @@ class Device:
         return str(granted.authorization.subject)
 
     async def _issue(self, request: TokenRequest, granted: ContinuedGrant) -> None:
-        await self.service.parts.tokens.issuer.issue(request, granted, user_claims={})
+        await self.service.features.token_issuer.issue(request, granted, user_claims={})
 
     async def allow(self, subject: str = "818727") -> None:
         """The user allows it, outside of a session."""

@@ -81,7 +81,7 @@ HEADERS = st.fixed_dictionaries(
 @pytest.fixture
 def routes(service: RunningService) -> tuple[tuple[str, str], ...]:
     """Method and path of everything that is served."""
-    app = create_app(service.parts.shared.configuration).app
+    app = create_app(service.features.shared.configuration).app
     return tuple(
         (route.method, route.resource.canonical.replace("{", "").replace("}", ""))
         for route in app.router.routes()

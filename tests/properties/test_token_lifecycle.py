@@ -141,7 +141,7 @@ class TokenLifecycle(RuleBasedStateMachine):
         http = await self.stack.enter_async_context(ClientSession(cookie_jar=DummyCookieJar()))
         browser = Browser(issuer)
         self.stack.push_async_callback(browser.close)
-        running = RunningService(issuer=issuer, http=http, parts=service.parts)
+        running = RunningService(issuer=issuer, http=http, features=service.features)
         return ClientApp(running, browser)
 
     def teardown(self) -> None:

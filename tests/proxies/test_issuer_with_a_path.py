@@ -82,7 +82,7 @@ async def assert_links_lead_somewhere(site: Site, http: ClientSession) -> None:
 async def test_whole_flows_work_below_the_path_of_the_issuer(site: Site) -> None:
     connector = TCPConnector(ssl=site.trust)
     async with ClientSession(cookie_jar=DummyCookieJar(), connector=connector) as http:
-        service = RunningService(issuer=site.issuer, http=http, parts=None)  # type: ignore[arg-type]
+        service = RunningService(issuer=site.issuer, http=http, features=None)  # type: ignore[arg-type]
         for work in WORKS:
             await work(service)
         form = {"grant_type": "client_credentials", "scope": "api1"}

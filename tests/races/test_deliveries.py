@@ -15,7 +15,7 @@ pytestmark = pytest.mark.rfc("openid-backchannel#2.8")
 
 def outbox_of(replica: RunningService) -> Outbox[LogoutDelivery]:
     """One that no service makes deliveries of."""
-    kv = replica.parts.shared.kv
+    kv = replica.features.shared.kv
     stores = Stores(kv, prefix="another")
     return Outbox(
         kv=kv,

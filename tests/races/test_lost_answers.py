@@ -23,25 +23,25 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 def lose_the_next_answer(service: RunningService, patch: pytest.MonkeyPatch) -> None:
     """The store executes one more command, and the answer never arrives."""
-    write = service.parts.shared.kv.write
+    write = service.features.shared.kv.write
 
     async def lose_answer(*writes: Any, durable: bool = False) -> Any:
         patch.undo()
         await write(*writes, durable=durable)
         raise StoreUnavailable("the store cannot be reached")
 
-    patch.setattr(service.parts.shared.kv, "write", lose_answer)
+    patch.setattr(service.features.shared.kv, "write", lose_answer)
 
 
 def send_everything_twice(service: RunningService, patch: pytest.MonkeyPatch) -> None:
     """Repeat a command, as after a connection that broke once it was sent."""
-    write = service.parts.shared.kv.write
+    write = service.features.shared.kv.write
 
     async def repeat_command(*writes: Any, durable: bool = False) -> Any:
         await write(*writes, durable=durable)
         return await write(*writes, durable=durable)
 
-    patch.setattr(service.parts.shared.kv, "write", repeat_command)
+    patch.setattr(service.features.shared.kv, "write", repeat_command)
 
 
 async def test_a_refresh_that_was_answered_503_can_be_repeated(

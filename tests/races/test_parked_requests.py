@@ -93,7 +93,7 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = await app.login()
-    kv = app.service.parts.shared.kv
+    kv = app.service.features.shared.kv
     write = kv.write
 
     async def refuse_answer(*writes: Any, durable: bool = False) -> Any:

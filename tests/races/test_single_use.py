@@ -96,7 +96,7 @@ async def test_a_wrong_verifier_that_comes_between_ends_the_grant_too(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both have read the unspent code; the one that proves it is written first."""
-    kv, won = app.service.parts.shared.kv, list[Answer]()
+    kv, won = app.service.features.shared.kv, list[Answer]()
     write = kv.write
 
     async def after_the_winner(*writes: Any, durable: bool = False) -> Any:
@@ -165,7 +165,7 @@ async def test_no_token_is_derived_from_one_that_was_revoked_since_it_was_read(
     case: str,
     client: str,
 ) -> None:
-    kv, before = replicas[0].parts.shared.kv, list[str]()
+    kv, before = replicas[0].features.shared.kv, list[str]()
     write = kv.write
     kind = "refresh_token" if "refresh" in case else "access_token"
     source = (await replicas[0].user_token(client, "api1 offline_access"))[kind]

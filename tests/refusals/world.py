@@ -69,7 +69,7 @@ class World:
 
 def _server_of(service: RunningService) -> FakeServer:
     """Return the server that the clients of fakeredis with the same address share."""
-    channel: Any = service.parts.shared.kv._engine.channel  # noqa: SLF001
+    channel: Any = service.features.shared.kv._engine.channel  # noqa: SLF001
     server: FakeServer = channel._client.connection_pool.make_connection()._server  # noqa: SLF001
     return server
 
@@ -91,5 +91,5 @@ async def serving(
     await web.SockSite(runner, listening).start()
     async with ClientSession(cookie_jar=DummyCookieJar()) as http:
         issuer = configuration.issuer
-        yield RunningService(issuer=issuer, http=http, parts=made.parts, events=events)
+        yield RunningService(issuer=issuer, http=http, features=made.features, events=events)
     await runner.cleanup()

@@ -77,7 +77,7 @@ async def test_any_json_is_registered_or_refused(service: RunningService, asked:
     body = orjson.dumps(asked, default=str)
     answer = await service.request("POST", endpoint.PATH, data=body, headers=sent)
     if answer.status == 201:
-        assert await service.parts.clients.directory.find(answer["client_id"]) is not None
+        assert await service.features.clients.find(answer["client_id"]) is not None
     else:
         assert 400 <= answer.status < 500
         assert answer.error

@@ -16,7 +16,7 @@ Registering = Callable[..., Awaitable[RegisteredApp]]
 
 async def explained(service: RunningService, client: RegisteredApp) -> dict[str, str]:
     """Explain the client's token to the operator."""
-    return await explain_token(service.parts, client.registered["registration_access_token"])
+    return await explain_token(service.features, client.registered["registration_access_token"])
 
 
 async def test_the_explanation_names_the_client(

@@ -211,7 +211,7 @@ async def test_a_token_with_a_typo_costs_no_look_up(
     def fail(*_: object) -> None:
         raise AssertionError("the store was asked")
 
-    monkeypatch.setattr(type(client.service.parts.shared.kv), "read", fail)
+    monkeypatch.setattr(type(client.service.features.shared.kv), "read", fail)
     token = client.registered["registration_access_token"]
     assert (await client.manage("GET", token=token[:-1])).refusal == (401, "invalid_token")
 

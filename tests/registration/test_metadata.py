@@ -308,7 +308,7 @@ async def test_settings_of_the_operator_are_ignored(service: RunningService) -> 
         "claims": {"admin": True},
     }
     answer = await register(service, **decided, access_token_lifetime=10**9)
-    client = await service.parts.clients.directory.find(answer["client_id"])
+    client = await service.features.clients.find(answer["client_id"])
     assert client is not None
     assert (client.require_consent, client.enabled, client.claims) == (True, True, {})
     assert client.access_token_lifetime == 3600

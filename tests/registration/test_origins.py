@@ -61,7 +61,7 @@ async def test_origins_of_configured_clients_cost_no_look_up(
     def fail(*_: object) -> None:
         raise AssertionError("the store was asked")
 
-    monkeypatch.setattr(type(service.parts.clients.origins), "includes", fail)
+    monkeypatch.setattr(type(service.features.origins), "includes", fail)
     assert await allowed(service, "https://spa.example")
 
 

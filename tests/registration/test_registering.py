@@ -73,8 +73,8 @@ async def test_a_secret_is_long_enough_for_every_algorithm(service: RunningServi
 
 async def test_the_store_holds_neither_secret_nor_token(service: RunningService) -> None:
     told = await register(service)
-    keys = [key async for key in service.parts.shared.kv.find_keys("*:rc")]
-    stored = b"".join([await service.parts.shared.kv.get(key) or b"" for key in keys])
+    keys = [key async for key in service.features.shared.kv.find_keys("*:rc")]
+    stored = b"".join([await service.features.shared.kv.get(key) or b"" for key in keys])
     assert told["client_id"].encode() in stored
     assert told["client_secret"].encode() not in stored
     assert told["registration_access_token"].encode() not in stored
@@ -175,7 +175,7 @@ async def test_an_id_of_another_form_costs_no_look_up(
     def fail(*_: object) -> None:
         raise AssertionError("the store was asked")
 
-    monkeypatch.setattr(type(service.parts.shared.kv), "read", fail)
+    monkeypatch.setattr(type(service.features.shared.kv), "read", fail)
     for unknown in (
         "stranger",
         "dc_",
@@ -183,8 +183,8 @@ async def test_an_id_of_another_form_costs_no_look_up(
         "dc_0123456789abcdef0",
         "dc_0123456789abcde{",
     ):
-        assert await service.parts.clients.directory.find(unknown) is None
-    assert await service.parts.clients.directory.find("web") is not None
+        assert await service.features.clients.find(unknown) is None
+    assert await service.features.clients.find("web") is not None
 
 
 async def test_registrations_and_refusals_are_logged(
@@ -218,7 +218,7 @@ class TestSwitchedOff:
     async def test_a_client_that_registered_before_is_unknown_if_registration_is_off(
         self, service: RunningService
     ) -> None:
-        stores, client_id = service.parts.shared.stores, new_client_id()
+        stores, client_id = service.features.shared.stores, new_client_id()
         record = RegisteredClient(
             client_id=client_id,
             issued_at=0,
@@ -231,4 +231,4 @@ class TestSwitchedOff:
         await stores.kv.write(
             stores.registered_clients.put_lasting(record, str(selector_of(client_id)))
         )
-        assert await service.parts.clients.directory.find(client_id) is None
+        assert await service.features.clients.find(client_id) is None

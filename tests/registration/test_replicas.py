@@ -52,7 +52,7 @@ async def test_the_value_of_a_secret_is_known_on_every_replica(
     service: RunningService, other: RunningService
 ) -> None:
     told = await register(service, token_endpoint_auth_method="client_secret_jwt", **MACHINE)
-    client = await other.parts.clients.directory.find(told["client_id"])
+    client = await other.features.clients.find(told["client_id"])
     assert client is not None
     assert client.client_secrets[0].value == told["client_secret"]
     assert told["client_secret"] not in repr(client)

@@ -90,7 +90,7 @@ async def test_what_a_network_sends_too_much_takes_no_room_of_others(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(grant_types=[DEVICE_CODE])
-    room = service.parts.shared.room
+    room = service.features.shared.room
     limit = room.parked.per_minute
     assert limit is not None
     await room.parked.count_network("192.0.2.7", limit)
@@ -103,7 +103,7 @@ async def test_a_store_that_is_nearly_full_keeps_nothing_of_these_clients(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(grant_types=[DEVICE_CODE])
-    memory = service.parts.shared.store_memory
+    memory = service.features.shared.store_memory
     memory.used, memory.limit = 95, 100
     assert (await ask_for_codes(client)).refusal == (429, "temporarily_unavailable")
     assert (await register(service)).refusal == (429, "temporarily_unavailable")

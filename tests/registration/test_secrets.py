@@ -63,8 +63,8 @@ async def test_the_store_holds_the_secret_only_encrypted(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")
-    keys = [key async for key in service.parts.shared.kv.find_keys("*:rc")]
-    stored = b"".join([await service.parts.shared.kv.get(key) or b"" for key in keys])
+    keys = [key async for key in service.features.shared.kv.find_keys("*:rc")]
+    stored = b"".join([await service.features.shared.kv.get(key) or b"" for key in keys])
     assert b"sealed_secret" in stored
     assert client.registered["client_secret"].encode() not in stored
 
@@ -73,11 +73,11 @@ async def test_a_lost_encryption_key_disables_only_the_symmetric_algorithms(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")
-    stores = service.parts.shared.stores
+    stores = service.features.shared.stores
     selector = client.client_id.removeprefix("dc_")
     (record,) = await stores.kv.read(stores.registered_clients.read(selector))
     assert record is not None
-    registered = service.parts.clients.registered
+    registered = service.features.registered
     assert registered is not None
     broken = registered.policy.build_client(record, secret_value=None)
     assert [secret.value for secret in broken.client_secrets] == [None]

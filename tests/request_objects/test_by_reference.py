@@ -168,7 +168,7 @@ async def test_varied_fragments_cause_a_limited_number_of_fetches(
 
 @pytest.mark.usefixtures("fresh_minute")
 async def test_one_address_does_not_use_up_the_fetches_of_another(web: Sender) -> None:
-    client = await web.app.service.parts.clients.directory.find("web")
+    client = await web.app.service.features.clients.find("web")
     assert client is not None
     client = replace(client, request_uris=("https://web.example/request",))
     way = Counting()
@@ -214,7 +214,7 @@ async def test_a_limited_number_of_objects_is_kept(
     web: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_uri, "PER_MINUTE", MAX_KEPT + 2)
-    client = await web.app.service.parts.clients.directory.find("web")
+    client = await web.app.service.features.clients.find("web")
     assert client is not None
     client = replace(client, request_uris=("https://web.example/request",))
     way = Counting()
@@ -230,7 +230,7 @@ async def test_a_limited_number_of_objects_is_kept(
 async def test_a_client_that_registered_itself_has_to_use_https_the_guarded_way(
     web: Sender,
 ) -> None:
-    client = await web.app.service.parts.clients.directory.find("web")
+    client = await web.app.service.features.clients.find("web")
     assert client is not None
     free, guarded = Counting(), Counting()
     uris = RequestUris(ClientHttp(free=free, guarded=guarded))

@@ -42,7 +42,7 @@ class Hanging:
 @pytest.fixture
 async def client(web: Sender) -> Client:
     """One with a few URLs."""
-    found = await web.app.service.parts.clients.directory.find("web")
+    found = await web.app.service.features.clients.find("web")
     assert found is not None
     return replace(found, request_uris=tuple(f"{BASE}{n}" for n in range(20)))
 

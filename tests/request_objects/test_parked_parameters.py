@@ -16,7 +16,7 @@ pytestmark = pytest.mark.rfc("9700#4.7")
 
 async def everything_in(web: Sender) -> bytes:
     """All that the store holds about requests that wait."""
-    kv = web.app.service.parts.shared.kv
+    kv = web.app.service.features.shared.kv
     values = [await kv.get(key) async for key in kv.find_keys("ts:*:pk")]
     assert values
     return b"".join(value or b"" for value in values)
@@ -36,8 +36,8 @@ async def test_the_pages_know_the_parameters_of_a_parked_request(web: Sender) ->
 
 
 async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> None:
-    parts = web.app.service.parts
-    parking = parts.flow.parking
+    features = web.app.service.features
+    parking = features.flow.parking
 
     async def park(scope: str) -> str:
         params = Params({"scope": (scope,)})
@@ -45,9 +45,9 @@ async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> 
 
     first, other = await park("openid"), await park("api1")
     places = [digest(f"authorize {parked_id}") for parked_id in (first, other)]
-    (record,) = await parts.shared.kv.read(parts.shared.stores.parked.read(places[0]))
+    (record,) = await features.shared.kv.read(features.shared.stores.parked.read(places[0]))
     assert record is not None
-    await parts.shared.kv.write(parts.shared.stores.parked.rewrite(record, places[1]))
+    await features.shared.kv.write(features.shared.stores.parked.rewrite(record, places[1]))
     with pytest.raises(InvalidRequest):
         await parking.find(other, browser="browser")
     assert (await parking.find(first, browser="browser")).params.values == {"scope": ("openid",)}

@@ -117,8 +117,8 @@ async def test_revocation_counts_while_the_user_is_disabled(
     tokens = await service.user_token(client, "api1 offline_access")
     for enabled in (False, True):
         config["users"]["list"][0]["enabled"] = enabled
-        service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-        assert service.parts.shared.registry.reload()
+        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.features.shared.registry.reload()
         if not enabled:
             await revoke(service, tokens[kind], client)
     assert not await service.is_active(tokens["access_token"])

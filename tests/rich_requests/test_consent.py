@@ -122,11 +122,11 @@ async def test_the_account_page_names_a_type_that_the_operator_has_removed(
     asking: Asking, service: RunningService
 ) -> None:
     await asking.tokens(PAYMENT)
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
     configuration = yaml.safe_load(file.read_text())
     del configuration["authorization_details_types"]
     for client in configuration["clients"]:
         client.pop("authorization_details_types", None)
     file.write_text(yaml.safe_dump(configuration))
-    assert service.parts.shared.registry.reload()
+    assert service.features.shared.registry.reload()
     assert "<bdi>payment_initiation</bdi>" in (await asking.app.browser.get("/account")).text

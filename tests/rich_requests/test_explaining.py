@@ -25,14 +25,14 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 async def test_a_token_and_its_grant_name_the_types_and_nothing_else(asking: Asking) -> None:
     tokens = await asking.tokens(PAYMENT, scope="api1 offline_access")
     for name in ("access_token", "refresh_token"):
-        facts = await explain_token(asking.app.service.parts, tokens[name])
+        facts = await explain_token(asking.app.service.features, tokens[name])
         assert facts["details"] == "payment_initiation"
         assert "Merchant A" not in str(facts)
 
 
 async def test_a_refused_type_is_mended_in_the_registration(service: RunningService) -> None:
     refused = RefusedValue("authorization_details", "account_information", "spa")
-    rows = dict(await explain_value(service.parts, refused))
+    rows = dict(await explain_value(service.features, refused))
     assert rows["registered"] == "payment_initiation"
     assert rows["mend"] == (
         "send the type payment_initiation in authorization_details or "

@@ -23,8 +23,8 @@ def reload(service: RunningService, config: dict[str, Any]) -> Reload:
     """Put the changed registry in force."""
 
     def reload_registry() -> None:
-        service.parts.shared.configuration.file.write_text(json.dumps(config))
-        assert service.parts.shared.registry.reload()
+        service.features.shared.configuration.file.write_text(json.dumps(config))
+        assert service.features.shared.registry.reload()
 
     return reload_registry
 

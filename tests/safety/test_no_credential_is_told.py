@@ -118,7 +118,7 @@ async def observed(
     browser = Browser(config["issuer"])
     await browser.close()
     async with wire.session() as http, wire.session() as browser.session:
-        service = RunningService(issuer=config["issuer"], http=http, parts=cast("Any", None))
+        service = RunningService(issuer=config["issuer"], http=http, features=cast("Any", None))
         with Redis.from_url(mortal_redis[0]) as store:
             yield Observed(ClientApp(service, browser), wire, program, store, collector)
 

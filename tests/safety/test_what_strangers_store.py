@@ -262,7 +262,7 @@ COUNTED += ["/connect/token, a client for itself"]
 
 @pytest.mark.parametrize("endpoint", COUNTED)
 async def test_network_at_its_limit_stores_nothing_more(stranger: Stranger, endpoint: str) -> None:
-    room = stranger.service.parts.shared.room
+    room = stranger.service.features.shared.room
     assert room.parked.per_minute is not None
     await room.parked.count_network("127.0.0.1", room.parked.per_minute)
     before = await measure(stranger.service)
@@ -275,14 +275,14 @@ async def test_network_at_its_limit_stores_nothing_more(stranger: Stranger, endp
 
 async def measure(service: RunningService) -> tuple[int, int]:
     """The number of keys, and about how many bytes they take."""
-    kv = service.parts.shared.kv
+    kv = service.features.shared.kv
     keys = [key async for key in kv.find_keys("ts:*")]
     sizes = await asyncio.gather(*[size_of(service, key) for key in keys])
     return len(keys), sum(sizes)
 
 
 async def size_of(service: RunningService, key: str) -> int:
-    kv = service.parts.shared.kv
+    kv = service.features.shared.kv
     if key.endswith(":ro"):
         (members,) = await kv.write(("ZCARD", key))
         return OVERHEAD + len(key) + 100 * int(members)

@@ -97,7 +97,7 @@ class Load:
         connector = TCPConnector(limit=1, keepalive_timeout=60, ssl=self.trust or True)
         async with ClientSession(cookie_jar=DummyCookieJar(), connector=connector) as http:
             http._retry_connection = False  # noqa: SLF001 - or aiohttp hides a GET that met a closed connection
-            service = RunningService(issuer=self.url, http=http, parts=None)  # type: ignore[arg-type]
+            service = RunningService(issuer=self.url, http=http, features=None)  # type: ignore[arg-type]
             while not self._stopping.is_set():
                 await self._once(work, service)
                 await asyncio.sleep(PAUSE)

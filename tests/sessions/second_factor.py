@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 import service.app
-import service.parts.flow
+import service.wiring.features
 from service.app import sign_in_endpoints
 from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
@@ -20,9 +20,9 @@ from service.clock import clock
 from service.http.endpoint import Endpoint
 from service.pages.error_page import ErrorPages
 from service.pages.visits import Visit, Visits
-from service.parts.web import PageParts
-from service.parts.whole import Parts
 from service.protocol.errors import AccessDenied, InteractionRequired
+from service.wiring.features import Features
+from service.wiring.serving import Edge
 
 PATH = "/account/otp"
 CODE = "000000"
@@ -99,13 +99,13 @@ class OtpEndpoint:
 def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
     """Add the step to the list and its page to the endpoints; the configuration of its template."""
     *first, consent = BUILTIN_STEPS
-    patch.setattr(service.parts.flow, "BUILTIN_STEPS", (*first, step, consent))
+    patch.setattr(service.wiring.features, "BUILTIN_STEPS", (*first, step, consent))
     patch.setattr(service.app, "sign_in_endpoints", _with_page)
     templates.mkdir()
     (templates / "otp.html").write_text(TEMPLATE)
     return {"templates": str(templates)}
 
 
-def _with_page(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
-    page = OtpEndpoint(visits=pages.visits, errors=pages.errors)
-    return (*sign_in_endpoints(parts, pages), page)
+def _with_page(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
+    page = OtpEndpoint(visits=edge.visits, errors=edge.errors)
+    return (*sign_in_endpoints(features, edge), page)

@@ -61,7 +61,7 @@ async def test_remembered_session_lasts_to_its_absolute_end(app: ClientApp, cloc
 async def test_a_page_that_read_the_session_before_it_was_remembered_does_not_shorten_it(
     service: RunningService, clock: Clock
 ) -> None:
-    sessions = service.parts.records.sessions
+    sessions = service.features.shared.sessions
     sign_in = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now())
     read, _ = await sessions.start(sign_in, previous=None, user_agent="")
     await sessions.start(replace(sign_in, remember=True), previous=read, user_agent="")
@@ -82,7 +82,7 @@ async def test_session_ends_with_its_user(
     app: ClientApp, service: RunningService, before: str, after: str
 ) -> None:
     await app.login()
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
     file.write_text(file.read_text().replace(before, after))
-    assert service.parts.shared.registry.reload()
+    assert service.features.shared.registry.reload()
     assert not await is_signed_in(app)

@@ -42,7 +42,7 @@ def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(passwords, "matches", hanging)
     monkeypatch.setattr(passwords, "PER_NETWORK", PLACES)
     monkeypatch.setattr(passwords, "PATIENCE", 60)
-    force_setattr(service.parts.sign_in.local, "turns", FairTurns(1))
+    force_setattr(service.features.local_sign_in, "turns", FairTurns(1))
     yield going_on
     going_on.set()
 

@@ -144,9 +144,9 @@ async def test_own_account_opens_after_the_second_factor(browser: Browser) -> No
 async def test_store_holds_no_part_of_the_sign_in_in_the_clear(
     app: ClientApp, half: Page, service: RunningService
 ) -> None:
-    key = [each async for each in service.parts.shared.kv.find_keys("*:pl")]
-    record = await service.parts.shared.kv.read(
-        service.parts.shared.stores.partial_sign_ins.read(_selector(key))
+    key = [each async for each in service.features.shared.kv.find_keys("*:pl")]
+    record = await service.features.shared.kv.read(
+        service.features.shared.stores.partial_sign_ins.read(_selector(key))
     )
     assert app.browser.cookies[PARTIAL] not in str((key, record))
     assert half.parameters["request"] not in str((key, record))

@@ -32,7 +32,7 @@ class Collector:
     def __init__(self, service: RunningService, session: Session) -> None:
         self.service = service
         self.session = session
-        self.stores: Stores = service.parts.shared.stores
+        self.stores: Stores = service.features.shared.stores
         self.owner = digest(session.subject)
 
     async def authorizations(self, *, number: int = MANY, client_id: str | None = None) -> None:

@@ -33,7 +33,9 @@ async def test_clients_without_a_lifetime_stay_until_they_are_deleted(
 ) -> None:
     app = await RegisteredApp.register(service, browser, token=TOKEN)
     with Redis.from_url(mortal_redis[0]) as redis:
-        record = service.parts.shared.stores.registered_clients.key(str(selector_of(app.client_id)))
+        record = service.features.shared.stores.registered_clients.key(
+            str(selector_of(app.client_id))
+        )
         assert redis.ttl(record) == -1
         (origin,) = redis.scan_iter("ts:*:ro")
         assert redis.ttl(origin) > 1000 * YEAR

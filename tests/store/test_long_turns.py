@@ -35,7 +35,7 @@ async def session(app: ClientApp, service: RunningService) -> Session:
     """The session of a user who is signed in."""
     await app.tokens()
     await account(app.browser)  # whose template is compiled when it is first shown
-    (session,) = await service.parts.records.sessions.find_all_of("818727")
+    (session,) = await service.features.shared.sessions.find_all_of("818727")
     return session
 
 

@@ -50,7 +50,7 @@ async def test_a_person_with_too_many_grants_loses_those_that_end_first(
     assert active == [False, False, True, True, True]
     ended = [event.client_id for event in events if isinstance(event, AuthorizationEnded)]
     assert ended == ["opaque0", "opaque1"]
-    assert len(await service.parts.records.authorizations.find_all_of("818727")) == MOST
+    assert len(await service.features.shared.authorizations.find_all_of("818727")) == MOST
 
 
 @pytest.mark.parametrize("client_id", ["opaque0", "opaque4"], ids=["for less", "for more"])
@@ -101,7 +101,7 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
 ) -> None:
     sessions = [await begun(service, number) for number in range(MORE)]
     found = [
-        await service.parts.records.sessions.find_by_id(session.id) is not None
+        await service.features.shared.sessions.find_by_id(session.id) is not None
         for session in sessions
     ]
     assert found == [False, False, True, True, True]
@@ -110,10 +110,10 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
 
 async def begun(service: RunningService, number: int) -> Session:
     """A session that ends so much later than the others."""
-    parts = service.parts
+    features = service.features
     now = clock()
     who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now, remember=True)
-    sessions = replace(parts.records.sessions, lifetime=60, max_lifetime=60 + number)
+    sessions = replace(features.shared.sessions, lifetime=60, max_lifetime=60 + number)
     session, _ = await sessions.start(who, previous=None, user_agent="")
     return session
 
@@ -122,11 +122,11 @@ async def test_an_origin_of_too_many_clients_is_known_by_the_others(
     service: RunningService, browser: Browser
 ) -> None:
     apps = [await RegisteredApp.register(service, browser) for _ in range(MORE)]
-    origins = service.parts.shared.stores.registered_origins
+    origins = service.features.shared.stores.registered_origins
     name = digest("https://registered.example")
-    (count,) = await service.parts.shared.kv.write(origins.count(name))
+    (count,) = await service.features.shared.kv.write(origins.count(name))
     assert count == MOST
-    assert await service.parts.clients.origins.includes("https://registered.example")
+    assert await service.features.origins.includes("https://registered.example")
     assert [(await app.manage("GET")).status for app in apps] == [200] * MORE
 
 

@@ -66,7 +66,7 @@ def both(
 async def service(both: tuple[HaProxy, Redis]) -> AsyncIterator[RunningService]:
     """The service as its clients see it, through the proxy."""
     async with ClientSession(cookie_jar=DummyCookieJar()) as http:
-        yield RunningService(issuer=both[0].url, http=http, parts=None)  # type: ignore[arg-type]
+        yield RunningService(issuer=both[0].url, http=http, features=None)  # type: ignore[arg-type]
 
 
 @pytest.fixture

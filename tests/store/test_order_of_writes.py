@@ -39,7 +39,7 @@ def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
 async def test_code_can_be_redeemed_after_the_master_of_an_index_was_unavailable(
     app: ClientApp, store: RedisCluster
 ) -> None:
-    index = app.service.parts.shared.stores.subject_authorizations.key(digest(ALICE))
+    index = app.service.features.shared.stores.subject_authorizations.key(digest(ALICE))
     away = master_of(store, index)
     code = await app.code()
     while master_of(store, f"{{{selector_of(code)}}}") is away:

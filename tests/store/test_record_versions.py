@@ -87,11 +87,11 @@ async def test_a_token_of_two_releases_ahead_is_a_503(service: RunningService) -
     token = (await service.user_token("opaque"))["access_token"]
     handle = parse_handle(token, "access_token")
     assert handle is not None
-    stores = service.parts.shared.stores
+    stores = service.features.shared.stores
     version = stores.authorizations.encoding.version
     for ahead, status in ((1, 200), (2, 503)):
         value = of_version("az", version + ahead)
-        await service.parts.shared.kv.write(
+        await service.features.shared.kv.write(
             ("SET", stores.authorizations.key(handle.selector), value, "EX", 60)
         )
         assert (await service.introspect(token)).status == status

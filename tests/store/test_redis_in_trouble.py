@@ -122,7 +122,7 @@ async def test_commands_that_redis_refuses_are_a_503_and_others_succeed(
     assert is_unavailable(await app.redeem(code))
     if trouble.reads_go_on:
         assert await service.is_active(reference)
-        assert not service.parts.shared.kv.circuit_open
+        assert not service.features.shared.kv.circuit_open
     else:
         assert is_unavailable(await service.introspect(reference))
     await assert_documents_are_answered(service)

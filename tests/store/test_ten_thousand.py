@@ -43,7 +43,7 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
     redis: Redis, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.tokens.refresh_token.SPENT_FOR", 1)
-    parts, client = service.parts, service.parts.shared.registry.current.clients["web"]
+    features, client = service.features, service.features.shared.registry.current.clients["web"]
     authorization = Authorization(
         id=new_selector(),
         client_id=client.client_id,
@@ -52,20 +52,20 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
         family_key=new_family_key(frozenset({"offline_access"})),
         created_at=clock(),
     )
-    stores = parts.shared.stores
+    stores = features.shared.stores
     current = begin_family(stores, authorization, client, {})
     assert current is not None
-    await parts.shared.kv.write(current.write)
+    await features.shared.kv.write(current.write)
     for _ in range(MANY):
         handle = current.handle
-        (record,) = await parts.shared.kv.read(
+        (record,) = await features.shared.kv.read(
             stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         assert isinstance(record, RefreshToken)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         single_use = use_up(stores, token, client, now=clock())
         current = rotate(stores, token, client, {}, now=clock())
-        await parts.shared.kv.write(single_use.swap, current.write)
+        await features.shared.kv.write(single_use.swap, current.write)
     await asyncio.sleep(1.1)
     left = [key for key in redis.scan_iter("ts:*:rt:*", count=MANY) if redis.exists(key)]
     assert len(left) == 1
@@ -75,7 +75,7 @@ async def test_a_person_with_ten_thousand_sessions_gets_no_more(
     redis: Redis, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.store.stores.MAX_SESSIONS", ROOM)
-    sessions, now = service.parts.records.sessions, clock()
+    sessions, now = service.features.shared.sessions, clock()
     await ten_thousand_sessions(sessions, now)
     listed = sessions.stores.subject_sessions.key(digest("818727"))
     assert size(redis, listed) < 2 * KIB * KIB
@@ -111,7 +111,7 @@ async def ten_thousand_sessions(sessions: Sessions, now: int) -> None:
 async def test_no_index_takes_more_than_two_mebibytes(
     redis: Redis, service: RunningService, name: str
 ) -> None:
-    stores, now = service.parts.shared.stores, clock()
+    stores, now = service.features.shared.stores, clock()
     index: Index = getattr(stores, name)
     for first in range(0, 2 * MANY, 100):
         await stores.kv.write(
@@ -130,9 +130,9 @@ async def test_no_index_takes_more_than_two_mebibytes(
 async def test_delivery_that_was_not_made_for_a_day_leaves_the_queue(
     redis: Redis, service: RunningService
 ) -> None:
-    queue = service.parts.shared.stores.logout_queue
+    queue = service.features.shared.stores.logout_queue
     old = [queue.add(f"old{number}", seconds=-DELIVERY_LIFETIME - 1) for number in range(MANY)]
-    await service.parts.shared.kv.write(*old)
+    await service.features.shared.kv.write(*old)
     assert int(redis.zcard(queue.key)) == MANY
-    await service.parts.shared.kv.write(queue.add("new", seconds=60))
+    await service.features.shared.kv.write(queue.add("new", seconds=60))
     assert redis.zrange(queue.key, 0, -1) == [b"new"]

@@ -18,8 +18,8 @@ async def test_a_token_whose_grant_cannot_be_read_is_a_503(
     token = (await service.user_token("opaque"))["access_token"]
     handle = parse_handle(token, "access_token")
     assert handle is not None
-    key = service.parts.shared.stores.authorizations.key(handle.selector)
-    await service.parts.shared.kv.write(("SET", key, value, "EX", 60))
+    key = service.features.shared.stores.authorizations.key(handle.selector)
+    await service.features.shared.kv.write(("SET", key, value, "EX", 60))
     answer = await service.introspect(token)
     assert answer.refusal == (503, "temporarily_unavailable")
     assert answer.headers["Retry-After"]
@@ -29,14 +29,14 @@ async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: Runn
     code = await app.code()
     handle = parse_handle(code, "authorization_code")
     assert handle is not None
-    key = service.parts.shared.stores.codes.key(handle.selector, handle.digest)
-    await service.parts.shared.kv.write(("SET", key, b"+{}", "EX", 60))
+    key = service.features.shared.stores.codes.key(handle.selector, handle.digest)
+    await service.features.shared.kv.write(("SET", key, b"+{}", "EX", 60))
     assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
 
 
 async def test_a_session_that_cannot_be_read_is_an_error_at_the_client(app: ClientApp) -> None:
     await app.login()
-    (session,) = await app.service.parts.records.sessions.find_all_of("818727")
-    key = app.service.parts.shared.stores.sessions.key(session.id)
-    await app.service.parts.shared.kv.write(("SET", key, b"{}", "EX", 60))
+    (session,) = await app.service.features.shared.sessions.find_all_of("818727")
+    key = app.service.features.shared.stores.sessions.key(session.id)
+    await app.service.features.shared.kv.write(("SET", key, b"{}", "EX", 60))
     assert (await app.authorize()).error == "temporarily_unavailable"

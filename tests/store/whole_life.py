@@ -243,7 +243,7 @@ async def second_factor(service: RunningService, browser: Browser, _: FakeProvid
     half = await ClientApp(service, browser).login()
     assert (await browser.submit(half, otp=phone.wrong_code())).has("login-error")
     assert "code" in (await browser.submit(half, otp=phone.code())).parameters
-    await service.parts.factors.enrolled.change(ALICE, lambda _: Factors())
+    await service.features.shared.factors.change(ALICE, lambda _: Factors())
 
 
 async def passkey(service: RunningService, browser: Browser, _: FakeProvider) -> None:
@@ -298,12 +298,12 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
 
 async def users_of_another_system(service: RunningService, _: Browser, __: FakeProvider) -> None:
     """A user remembered for the time in which another system is unavailable, and the cost of a slow hash."""
-    local, slow = service.parts.sign_in.local, USUAL.write_decoy().replace("t=2", "t=4")
+    local, slow = service.features.local_sign_in, USUAL.write_decoy().replace("t=2", "t=4")
     local.passwords.learn_costs([User(sub="5", username="eve", password=slow)])
     await local.costs.share()
-    shared = service.parts.shared
+    shared = service.features.shared
     seen = LastSeen(stores=shared.stores, seal=Seal(()), grace=2)
-    await seen.note(ALICE, await service.parts.sign_in.users.by_subject(ALICE))
+    await seen.note(ALICE, await service.features.shared.users.by_subject(ALICE))
 
 
 EVERYTHING: tuple[Doing, ...] = (

@@ -40,7 +40,7 @@ def reload(service: RunningService, config: dict[str, Any]) -> Callable[[Change]
 
     def reload(change: Change) -> None:
         change(config)
-        service.parts.shared.configuration.file.write_text(json.dumps(config))
-        assert service.parts.shared.registry.reload()
+        service.features.shared.configuration.file.write_text(json.dumps(config))
+        assert service.features.shared.registry.reload()
 
     return reload

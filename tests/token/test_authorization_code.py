@@ -191,6 +191,6 @@ async def test_a_user_who_is_disabled_meanwhile_gets_nothing(
 ) -> None:
     code = await app.code()
     config["users"]["list"][0]["enabled"] = False
-    app.service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert app.service.parts.shared.registry.reload()
+    app.service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert app.service.features.shared.registry.reload()
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")

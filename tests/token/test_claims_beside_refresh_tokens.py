@@ -38,7 +38,7 @@ async def refresh(service: RunningService, tokens: Answer) -> Answer:
 
 
 async def stored_beside_tokens(service: RunningService) -> list[bytes]:
-    kv = service.parts.shared.kv
+    kv = service.features.shared.kv
     return [await kv.get(key) or b"" async for key in kv.find_keys("ts:*:rt:*")]
 
 
@@ -91,11 +91,11 @@ async def rewrite(service: RunningService, tokens: Answer, **changes: Any) -> Re
     """Change the record of the refresh token, if anything; the record before."""
     handle = parse_handle(tokens["refresh_token"], "refresh_token")
     assert handle is not None
-    records = service.parts.shared.stores.refresh_tokens
-    (record,) = await service.parts.shared.kv.read(records.read(handle.selector, handle.digest))
+    records = service.features.shared.stores.refresh_tokens
+    (record,) = await service.features.shared.kv.read(records.read(handle.selector, handle.digest))
     assert isinstance(record, RefreshToken)
     changed = msgspec.structs.replace(record, **changes)
-    await service.parts.shared.kv.write(
+    await service.features.shared.kv.write(
         records.put(changed, handle.selector, handle.digest, ttl=60)
     )
     return record

@@ -150,9 +150,12 @@ async def test_token_with_an_unknown_confirmation_is_inactive(
     service: RunningService, cnf: object
 ) -> None:
     token = (await service.user_token("opaque"))["access_token"]
-    handle, records = parse_handle(token, "access_token"), service.parts.shared.stores.access_tokens
+    handle, records = (
+        parse_handle(token, "access_token"),
+        service.features.shared.stores.access_tokens,
+    )
     assert handle is not None
-    (claims,) = await service.parts.shared.kv.read(records.read(handle.selector, handle.digest))
+    (claims,) = await service.features.shared.kv.read(records.read(handle.selector, handle.digest))
     changed = records.put({**(claims or {}), "cnf": cnf}, handle.selector, handle.digest, ttl=60)
-    await service.parts.shared.kv.write(changed)
+    await service.features.shared.kv.write(changed)
     assert (await service.introspect(token)).json == {"active": False}

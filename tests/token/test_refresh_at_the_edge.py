@@ -45,7 +45,7 @@ def parse(token: str) -> Handle:
 async def test_a_repeat_writes_the_successor_that_redis_lost(service: RunningService) -> None:
     token = await first_token(service)
     successor = (await refresh(service, token))["refresh_token"]
-    stores, lost = service.parts.shared.stores, parse(successor)
+    stores, lost = service.features.shared.stores, parse(successor)
     await stores.kv.write(stores.refresh_tokens.drop(lost.selector, lost.digest))
     assert (await refresh(service, token))["refresh_token"] == successor
     assert (await refresh(service, successor)).status == 200
@@ -53,13 +53,13 @@ async def test_a_repeat_writes_the_successor_that_redis_lost(service: RunningSer
 
 async def test_a_record_that_outlives_its_end_is_worth_nothing(service: RunningService) -> None:
     token = await first_token(service)
-    records, handle = service.parts.shared.stores.refresh_tokens, parse(token)
-    (record,) = await service.parts.shared.kv.read(records.read(handle.selector, handle.digest))
+    records, handle = service.features.shared.stores.refresh_tokens, parse(token)
+    (record,) = await service.features.shared.kv.read(records.read(handle.selector, handle.digest))
     assert isinstance(record, RefreshToken)
     over = records.put(
         msgspec.structs.replace(record, ends_at=int(time())), handle.selector, handle.digest, ttl=60
     )
-    await service.parts.shared.kv.write(over)
+    await service.features.shared.kv.write(over)
     assert (await refresh(service, token)).refusal == (400, "invalid_grant")
 
 
@@ -77,7 +77,7 @@ async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
 async def test_a_token_of_a_family_without_a_key_has_a_marker_until_its_end(
     service: RunningService,
 ) -> None:
-    token, stores = await first_token(service), service.parts.shared.stores
+    token, stores = await first_token(service), service.features.shared.stores
     handle = parse(token)
     (granted,) = await stores.kv.read(stores.authorizations.read(handle.selector))
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
@@ -88,7 +88,7 @@ async def test_a_token_of_a_family_without_a_key_has_a_marker_until_its_end(
         authorization=msgspec.structs.replace(granted, family_key=None),
         record=record,
     )
-    client = service.parts.shared.registry.current.clients["frontend"]
+    client = service.features.shared.registry.current.clients["frontend"]
     single_use = use_up(stores, active, client, now=record.ends_at - 5000)
     assert single_use.swap[3:5] == ("EX", 5000)
 
@@ -115,5 +115,5 @@ async def test_revoking_a_token_of_which_nothing_is_stored_ends_its_grant(
 
 async def forget(service: RunningService, token: str) -> None:
     """As when the marker of a used token has expired."""
-    spent, stores = parse(token), service.parts.shared.stores
+    spent, stores = parse(token), service.features.shared.stores
     await stores.kv.write(stores.refresh_tokens.drop(spent.selector, spent.digest))

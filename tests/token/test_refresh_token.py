@@ -50,8 +50,8 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 def reload(service: RunningService, config: dict[str, Any]) -> None:
     """Put the changed registry in force."""
-    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
 
 
 async def refresh(
@@ -260,7 +260,7 @@ async def test_a_lower_lifetime_leaves_older_access_tokens_of_usage_reuse_alive(
     assert (await refresh(service, first, "lasting")).status == 200
     clock.forward(minutes=10, seconds=30)
     assert await service.is_active(second["access_token"])
-    listed = await service.parts.records.authorizations.find_all_of(ALICE)
+    listed = await service.features.shared.authorizations.find_all_of(ALICE)
     assert len(listed) == 1, "a user who ends everything would not end it"
 
 

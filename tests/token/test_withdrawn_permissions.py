@@ -24,8 +24,8 @@ def change(service: RunningService, config: dict[str, Any]) -> Change:
 
     def change_client(client_id: str, **changes: Any) -> None:
         client_in(config, client_id).update(changes)
-        service.parts.shared.configuration.file.write_text(json.dumps(config))
-        assert service.parts.shared.registry.reload()
+        service.features.shared.configuration.file.write_text(json.dumps(config))
+        assert service.features.shared.registry.reload()
 
     return change_client
 

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.rfc("8693#2.1", "8693#2.2")
 
 def reload(service: RunningService, config: dict[str, Any]) -> None:
     """Put a changed configuration in force."""
-    service.parts.shared.configuration.file.write_text(json.dumps(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(json.dumps(config))
+    assert service.features.shared.registry.reload()
 
 
 def withdraw(config: dict[str, Any], client: dict[str, Any], lost: str) -> None:

@@ -126,6 +126,6 @@ async def test_token_signed_by_another_key_is_refused(service: RunningService) -
 @pytest.mark.rfc("8725#3.8")
 async def test_token_of_another_issuer_is_refused(service: RunningService) -> None:
     claims = claims_in((await service.user_token())["access_token"])
-    key = service.parts.keys.ring.signing_key()
+    key = service.features.ring.signing_key()
     foreign = await key.sign(claims | {"iss": "https://other.example"}, typ="at+jwt")
     assert not await service.is_active(foreign)

@@ -17,14 +17,14 @@ pytestmark = pytest.mark.rfc("7009#2.2.1")
 def cut_short(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A store that cannot tell what was made from a token."""
 
-    write = service.parts.shared.kv.write
+    write = service.features.shared.kv.write
 
     async def written(*writes: Command, **options: Any) -> list[Any]:
         if any(command == "ZRANGEBYSCORE" for command, *_ in writes):
             raise StoreUnavailable("away")
         return await write(*writes, **options)
 
-    monkeypatch.setattr(service.parts.shared.kv, "write", written)
+    monkeypatch.setattr(service.features.shared.kv, "write", written)
     return monkeypatch
 
 

@@ -35,7 +35,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 async def sign(service: RunningService, claims: dict[str, object], typ: str) -> str:
     """A JWT that the service's own key signed."""
     present = {name: value for name, value in claims.items() if value is not None}
-    return await service.parts.keys.ring.signing_key().sign(present, typ=typ)
+    return await service.features.ring.signing_key().sign(present, typ=typ)
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
@@ -73,7 +73,7 @@ async def test_a_hint_with_odd_claims_is_refused(app: ClientApp, service: Runnin
 async def test_claims_that_are_no_object_are_inactive(
     service: RunningService, claims: object
 ) -> None:
-    key = service.parts.keys.ring.signing_key()
+    key = service.features.ring.signing_key()
     token = await key.sign(claims, typ="at+jwt")  # type: ignore[arg-type]
     assert (await service.introspect(token)).json == {"active": False}
 

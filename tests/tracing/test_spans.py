@@ -135,7 +135,7 @@ async def test_a_failure_is_an_error_of_the_span_without_its_words(
         raise StoreUnavailable("in words")
 
     token = (await service.user_token("opaque"))["access_token"]
-    monkeypatch.setattr(type(service.parts.shared.kv), "_ask", fail)
+    monkeypatch.setattr(type(service.features.shared.kv), "_ask", fail)
     assert (await service.introspect(token)).status == 503
     failed = traced.named("POST /connect/introspect")
     assert not failed.status.is_ok
@@ -210,7 +210,7 @@ async def test_request_for_keys_carries_the_traceparent(
 async def test_unavailable_server_is_an_error_of_the_span(
     service: RunningService, traced: Traced
 ) -> None:
-    ways = service.parts.shared.client_http("client_keys")
+    ways = service.features.shared.client_http("client_keys")
     for url in ("http://localhost:1/", "https://[broken"):
         with pytest.raises(Exception, match=r"answer|URL"):
             await ways.guarded.fetch(url)

@@ -34,7 +34,7 @@ async def userinfo(
     """Call userinfo with a token that is bound to `cnf`, and perhaps a certificate."""
     issued = (await service.user_token(scope="openid"))["access_token"]
     claims = {**unverified_claims(issued), **({"cnf": cnf} if cnf else {})}
-    token = await service.parts.keys.ring.signing_key().sign(claims, typ="at+jwt")
+    token = await service.features.ring.signing_key().sign(claims, typ="at+jwt")
     headers = {"Authorization": f"Bearer {token}"}
     if certificate is not None:
         headers["Client-Cert"] = f":{b64encode(certificate).decode()}:"

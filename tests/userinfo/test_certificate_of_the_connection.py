@@ -53,7 +53,7 @@ async def service(
     context = ssl.create_default_context(cafile=str(pem))
     context.load_cert_chain(pem)
     async with ClientSession(connector=TCPConnector(ssl=context)) as http:
-        yield RunningService(issuer=issuer, http=http, parts=made.parts)
+        yield RunningService(issuer=issuer, http=http, features=made.features)
     await runner.finish()
     await runner.cleanup()
     socket.close()
@@ -69,7 +69,7 @@ async def userinfo(service: RunningService, thumbprint: str, **headers: str) -> 
     """Return the status for a token that is bound to this certificate."""
     issued = (await service.user_token(scope="openid"))["access_token"]
     claims = {**unverified_claims(issued), "cnf": {"x5t#S256": thumbprint}}
-    token = await service.parts.keys.ring.signing_key().sign(claims, typ="at+jwt")
+    token = await service.features.ring.signing_key().sign(claims, typ="at+jwt")
     headers["Authorization"] = f"Bearer {token}"
     return (await service.get("/connect/userinfo", headers=headers)).status
 

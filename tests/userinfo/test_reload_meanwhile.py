@@ -15,13 +15,13 @@ async def test_the_token_of_a_client_that_is_removed_meanwhile_is_invalid(
     service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = (await service.user_token(scope="openid"))["access_token"]
-    file = service.parts.shared.configuration.file
+    file = service.features.shared.configuration.file
 
     async def removing(*_: object) -> Mapping[str, object]:
         configuration = yaml.safe_load(file.read_text())
         configuration["clients"] = []
         file.write_text(yaml.safe_dump(configuration))
-        assert service.parts.shared.registry.reload()
+        assert service.features.shared.registry.reload()
         return {}
 
     monkeypatch.setattr(Subjects, "find_claims", removing)

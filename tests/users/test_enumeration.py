@@ -148,11 +148,11 @@ async def test_every_refusal_is_the_same_and_as_slow_as_the_slowest_hash(
         answer = await service.token("frontend", **form, password=password)
         seen.add((answer.status, answer.body))
         work = recorder.take()
-        slowest = service.parts.sign_in.local.passwords.decoy.shape
+        slowest = service.features.local_sign_in.passwords.decoy.shape
         assert work[-1] in {slowest, decoy}, (username, work)
     assert len(seen) == 1
     assert max(parse_hash(each).work for each in hashes) <= (
-        service.parts.sign_in.local.passwords.decoy.work
+        service.features.local_sign_in.passwords.decoy.work
     )
 
 

@@ -93,7 +93,7 @@ async def test_tokens_stay_what_they_were_while_the_system_hangs(
     """Also where so many questions wait that the next one is not asked."""
     assert (await tokens.introspect())["active"]
     store.hangs = True
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     assert isinstance(users, OutsideUsers)
     monkeypatch.setattr(users.questions, "_timeout", 0.1)
     monkeypatch.setattr(users.questions, "_turns", asyncio.Semaphore(2))

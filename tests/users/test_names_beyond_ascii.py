@@ -57,7 +57,7 @@ async def test_name_signs_in_and_its_address_and_beginning_are_found(
     service: RunningService, database: Database
 ) -> None:
     await database.execute("DELETE FROM people WHERE id <> '2'")
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     for name, typed in NAMES.items():
         await database.execute(
             "UPDATE people SET login = :name, mail = :mail, confirmed = :yes",
@@ -106,7 +106,7 @@ class TestPaddedColumns:
     async def test_their_spaces_do_not_count(self, service: RunningService) -> None:
         issued = await sign_in(service, "alice")
         assert await service.is_active(issued["access_token"])
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         found = await users.by_subject("1")
         assert found == await users.by_email("alice@example.com")
         assert found is not None

@@ -53,7 +53,7 @@ async def test_app_is_kept_by_the_user_store_and_asked_for(
     kept = store.factors[ALICE]
     assert kept.totp is not None
     assert (kept.totp.secret, len(kept.recovery_codes)) == (phone.secret, 10)
-    assert [key async for key in service.parts.shared.kv.find_keys("*:fa")] == []
+    assert [key async for key in service.features.shared.kv.find_keys("*:fa")] == []
     browser.forget_cookies()
     half = await app.login()
     assert half.path == PATH

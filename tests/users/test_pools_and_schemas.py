@@ -84,7 +84,7 @@ class TestPgBouncer:
 
     async def test_no_request_fails(self, service: RunningService) -> None:
         token = (await sign_in(service, "alice"))["access_token"]
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         for _ in range(4):
             statuses, *_ = await asyncio.gather(
                 introspect(service, token, times=60),

@@ -84,7 +84,7 @@ async def test_an_identifier_is_compared_letter_by_letter(
     service: RunningService, database: Database
 ) -> None:
     await database.add("a", "dave")
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     found = await users.by_subject("a")
     assert found is not None
     assert found.username == "dave"
@@ -94,7 +94,7 @@ async def test_an_identifier_is_compared_letter_by_letter(
 async def test_only_a_verified_address_of_one_user_finds_the_user(
     service: RunningService, database: Database
 ) -> None:
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     found = await users.by_email("Alice@Example.com")
     assert found is not None
     assert found.sub == "1"
@@ -126,7 +126,7 @@ async def test_queries_of_the_operator_find_people_and_their_claims(
     }
     service = await start(config)
     token = (await sign_in(service, "bob@example.com", "bob-password"))["access_token"]
-    user = await service.parts.sign_in.users.by_subject("2")
+    user = await service.features.shared.users.by_subject("2")
     assert user is not None
     assert user.claims == {
         "mail": "bob@example.com",
@@ -169,7 +169,7 @@ async def test_an_old_hash_is_replaced_after_the_right_password_only(
 async def test_a_hash_that_was_changed_meanwhile_is_not_replaced(
     service: RunningService, database: Database
 ) -> None:
-    users = service.parts.sign_in.users
+    users = service.features.shared.users
     assert not await users.replace_password("1", old="another hash", new=BCRYPT)
     assert await read_hash(database, "1") != BCRYPT
 
@@ -225,7 +225,7 @@ class TestNumbers:
         self, service: RunningService
     ) -> None:
         assert await service.is_active((await sign_in(service, "bob"))["access_token"])
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         assert [await users.by_subject(sub) for sub in ("02", "2x", "٢", "9" * 30)] == [None] * 4
 
 
@@ -257,7 +257,7 @@ class TestUuids:
         self, service: RunningService
     ) -> None:
         assert await service.is_active((await sign_in(service, "bob"))["access_token"])
-        users = service.parts.sign_in.users
+        users = service.features.shared.users
         others = (BOBS_UUID.upper(), BOBS_UUID.replace("-", ""), "2")
         assert [await users.by_subject(sub) for sub in others] == [None] * 3
 

@@ -75,7 +75,7 @@ class TestColumnsThatDoNotTakeEveryLetter:
         assert ("no usable answer" in str(logged)) is not takes_all
         assert name not in str(logged)
         assert (await sign_in(service, "alice")).status == 200
-        assert (await service.parts.sign_in.users.by_email(f"{name}@example.com")) is None
+        assert (await service.features.shared.users.by_email(f"{name}@example.com")) is None
 
 
 async def test_mistake_of_the_operator_is_503_for_everybody_with_its_cause_in_the_log(

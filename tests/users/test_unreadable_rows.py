@@ -60,7 +60,7 @@ async def test_row_that_cannot_be_read_is_a_disabled_user_whom_the_log_names(
     token = (await sign_in(service, "bob"))["access_token"]
     await database.execute(f"UPDATE people SET {column} = {value} WHERE id = '2'")  # noqa: S608
     with capture_logs() as logged:
-        listed = await service.parts.sign_in.users.list_users("", 10)
+        listed = await service.features.shared.users.list_users("", 10)
         assert (await sign_in(service, "bob")).refusal == WRONG
         assert not await service.is_active(token)
     enabled = {user.username: user.enabled for user in listed}
@@ -76,7 +76,7 @@ async def test_row_without_sub_or_name_is_not_a_user(
     service: RunningService, database: Database, column: str
 ) -> None:
     await database.execute(f"UPDATE people SET {column} = NULL WHERE id = '2'")  # noqa: S608
-    listed = await service.parts.sign_in.users.list_users("", 10)
+    listed = await service.features.shared.users.list_users("", 10)
     assert [user.username for user in listed] == ["Alice", "carol"]
     assert (await sign_in(service, "bob")).refusal == WRONG
     assert (await sign_in(service, "alice")).status == 200

@@ -223,7 +223,7 @@ class TestGrace:
         refresh = {"grant_type": "refresh_token", "refresh_token": issued["refresh_token"]}
         assert (await service.token("frontend", **refresh)).status == 200
         assert (await service.user_token("frontend")).refusal == AWAY
-        if service.parts.shared.configuration.store.url.startswith("memory"):
+        if service.features.shared.configuration.store.url.startswith("memory"):
             return
         other = await start({**config, "issuer": service.issuer})
         SwitchedUsers.made[-1].trouble = TimeoutError()
@@ -275,5 +275,5 @@ async def test_a_disabled_user_loses_every_token_at_once(
 async def test_connections_are_closed_at_the_end(start: Start, config: dict[str, Any]) -> None:
     service = await start(config)
     store = SwitchedUsers.made[-1]
-    await service.parts.sign_in.users.close()
+    await service.features.shared.users.close()
     assert store.closed

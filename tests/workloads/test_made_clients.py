@@ -64,8 +64,8 @@ async def test_refresh_tokens_of_a_made_client_end_with_its_rule(
         "client_id": "deployer",
     }
     client_in(config, "deployer")["allowed_grant_types"] = grants
-    service.parts.shared.configuration.file.write_text(json.dumps(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(json.dumps(config))
+    assert service.features.shared.registry.reload()
     assert (await refresh(cart)).refusal == (400, "invalid_grant")
     assert not await service.is_active(refreshed["access_token"])
 

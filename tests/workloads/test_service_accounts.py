@@ -138,8 +138,8 @@ async def test_tokens_end_with_the_rule_that_made_their_client(
     token = (await pod(service, platform, "shop", "cart").ask(scope="api1"))["access_token"]
     assert await service.is_active(token)
     del config["workload_issuers"][0]["rules"][1]
-    service.parts.shared.configuration.file.write_text(json.dumps(config))
-    assert service.parts.shared.registry.reload()
+    service.features.shared.configuration.file.write_text(json.dumps(config))
+    assert service.features.shared.registry.reload()
     assert not await service.is_active(token)
 
 

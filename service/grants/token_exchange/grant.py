@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar
 
 import msgspec
@@ -14,6 +13,7 @@ from service.grants.token_exchange.policy import build_act, find_access, find_ru
 from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.grants.token_exchange.requested import BY_RULE, AllowedExchange, ExchangeResult
 from service.grants.token_exchange.subject_tokens import Actor, SubjectTokens
+from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
 from service.model.token_exchange import ExchangeCase, ExchangeRule
@@ -23,8 +23,6 @@ from service.tokens.permitted import check_actors
 
 _BY_RULE = {**BY_RULE, id_jag.REQUESTED_TYPE: id_jag.grant_id_jag}
 
-Exchange = Callable[[ExchangeRequest], Awaitable[ExchangeResult]]
-
 
 class TokenExchangeGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Exchanges a token by the first rule that fits; other types of tokens may have conditions of their own."""
@@ -32,17 +30,15 @@ class TokenExchangeGrant(msgspec.Struct, frozen=True, kw_only=True):
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_GRANT
     takes_authorization_details: ClassVar[bool] = False
     registry: LiveRegistry
-    tokens: SubjectTokens
+    subject_tokens: SubjectTokens
+    transaction_tokens: TransactionTokens
     emit: Emit
-    without_rule: Mapping[str, Exchange] = msgspec.field(default_factory=dict[str, Exchange])
-    """The requested types that need no rule of `token_exchange`, by their short names."""
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Return the grant of the requested type of token."""
         asked = read_request(request, self.registry.current)
-        exchange = self.without_rule.get(asked.requested_type)
-        if exchange is not None:
-            return await exchange(asked)
+        if asked.requested_type == "txn_token":  # which needs no rule of `token_exchange`
+            return await self.transaction_tokens.exchange(asked)
         if asked.requested_type not in _BY_RULE:
             raise InvalidRequest("requested_token_type is not one that this server issues")
         return await self._exchange_by_rule(asked)
@@ -64,25 +60,25 @@ class TokenExchangeGrant(msgspec.Struct, frozen=True, kw_only=True):
         return ExchangeCase(
             client_id=asked.client_id,
             subject_token_type=asked.subject.type,
-            subject_issuer=self.tokens.find_issuer(asked.subject),
+            subject_issuer=self.subject_tokens.find_issuer(asked.subject),
             requested_token_type=asked.requested_type,
             has_actor=asked.actor is not None,
         )
 
     async def _allow(self, asked: ExchangeRequest, rule: ExchangeRule) -> AllowedExchange:
         if asked.requested_type == id_jag.REQUESTED_TYPE:
-            return await id_jag.allow_id_jag(asked, rule, self.tokens)
+            return await id_jag.allow_id_jag(asked, rule, self.subject_tokens)
         registry = self.registry.current
         scope, resources = find_access(asked, rule, registry)
-        subject = await self.tokens.verify_subject(asked, rule)
+        subject = await self.subject_tokens.verify_subject(asked, rule)
         if asked.actor is not None:
-            actor = await self.tokens.verify_actor(asked.actor)
+            actor = await self.subject_tokens.verify_actor(asked.actor)
         else:
             caller = asked.client_id
-            names = {"sub": caller, "client_id": caller, "iss": self.tokens.issuer}
+            names = {"sub": caller, "client_id": caller, "iss": self.subject_tokens.issuer}
             actor = Actor(claims=names)
         act = build_act(rule, subject, actor)
-        active = self.tokens.active_tokens
+        active = self.subject_tokens.active_tokens
         await check_actors(active.clients, active.users, subject.authorization, act)
         return AllowedExchange(
             asked=asked, subject=subject, scope=scope, resources=resources, act=act

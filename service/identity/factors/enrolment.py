@@ -1,7 +1,7 @@
 """Adds, names and removes the second factors of a person; the pages check the permission (NIST SP 800-63B §6.1.2).
 
-To add a kind of factor: a class with the methods of `EnrolmentMethod`, an entry in `enrolment_methods` of
-`parts/factors.py`, and a template `templates/add_factor_NAME.html` with the fields of its form.
+To add a kind of factor: a class with the methods of `EnrolmentMethod`, an entry in `build_factor_changes` of
+`wiring/identities.py`, and a template `templates/add_factor_NAME.html` with the fields of its form.
 """
 
 from __future__ import annotations

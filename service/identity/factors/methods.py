@@ -1,6 +1,6 @@
 """The interface of second factors: each method verifies one kind of proof (RFC 8176 §2).
 
-To add a method: a class like those of `totp.py`, an entry in `second_factor_methods` of `parts/factors.py`, and a template
+To add a method: a class like those of `totp.py`, an entry in `build_second_factors` of `wiring/identities.py`, and a template
 `templates/second_factor_NAME.html` with the fields of its form. The page, the throttle, the step of the sign-in and the
 step-up by `acr` then use it as any other.
 """

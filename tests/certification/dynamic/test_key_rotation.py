@@ -17,7 +17,7 @@ class TestKeyRotation:
         self, provider: Provider
     ) -> None:
         before = await published_kids(provider)
-        source = provider.service.parts.keys.source
+        source = provider.service.features.key_source
         assert isinstance(source, StoredKeys)
         await source.rotate(at_once=False)
         await source.refresh()

@@ -68,7 +68,7 @@ def dice(request: pytest.FixtureRequest) -> Dice:
 async def service(fleet: Fleet, dice: Dice) -> AsyncIterator[RunningService]:
     """The service, whichever replica answers."""
     async with ClientSession(cookie_jar=DummyCookieJar(), **dice.session) as http:
-        yield RunningService(issuer=fleet.url, http=http, parts=None)  # type: ignore[arg-type] # in other processes
+        yield RunningService(issuer=fleet.url, http=http, features=None)  # type: ignore[arg-type] # in other processes
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ async def test_a_client_registers_is_used_and_goes(
 
 
 async def test_a_key_is_announced(service: RunningService) -> None:
-    source = service.parts.keys.source
+    source = service.features.key_source
     assert isinstance(source, StoredKeys)
     before = (await service.get("/.well-known/jwks.json"))["keys"]
     await source.rotate(at_once=False)

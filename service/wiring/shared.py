@@ -1,9 +1,10 @@
-"""Builds the parts that know neither clients nor users: events, metrics, registry, store, HTTP clients."""
+"""The parts that all features and commands share: events, metrics, registry, store, HTTP clients, users and their records."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,16 @@ from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.events.event import Emit, Event
 from service.events.timings import EmitAtOnce, RequestAnswered, ignore_timing
+from service.identity.access import Authorizations, Consents
+from service.identity.factors.guesses import Guesses
+from service.identity.factors.stored import EnrolledFactors, StoredFactors
+from service.identity.sessions import Sessions
+from service.identity.sources import Tools, open_users
+from service.identity.users import Directory
+from service.keys.sealing import Seal
 from service.model.outgoing import ClientCertificate, ClientHttp, HttpClient
 from service.observe.event_log import EventLog, FanOut
+from service.outbox.queue import D
 from service.outgoing.around import LateHttp, TimedHttp
 from service.store.memory import StoreMemory
 from service.store.opening import open_credentials, open_store
@@ -23,14 +32,13 @@ from service.store.stores import Stores
 from service.store.tracking import Tracking
 
 if TYPE_CHECKING:
-    from service.keys.sealing import Seal
     from service.observe.metrics import Metrics
     from service.observe.spans import Spans
     from service.outgoing.http_client import OutgoingHttp
 
 
 class Shared:
-    """The parts that all other parts are built on; nothing is connected yet."""
+    """The parts that all others are built on; nothing is connected yet."""
 
     def __init__(
         self,
@@ -49,6 +57,8 @@ class Shared:
         self.issuer = configuration.issuer
         self.registration_is_on = configuration.registration.enabled
         self.documents_are_on = configuration.client_id_metadata.enabled
+        self.has_strangers = self.registration_is_on or self.documents_are_on
+        """Whether clients need no entry in the configuration."""
         self.spans = spans
         self._listeners = listeners
         event_log = EventLog.on_standard_error(environ)
@@ -101,9 +111,51 @@ class Shared:
     @cached_property
     def seal(self) -> Seal:
         """Encrypts for the store by `signing.encryption_key`; without a key each seal makes its own, so all parts have this one."""
-        from service.keys.sealing import Seal  # noqa: PLC0415 - imports cryptography, which some commands do without
-
         return Seal(self.configuration.signing.encryption_key)
+
+    @cached_property
+    def users(self) -> Directory:
+        """The users, wherever they come from; raise CannotServe if their system cannot be opened."""
+        tools = Tools(
+            registry=self.registry,
+            open_http=self.http_of_users,
+            stores=self.stores,
+            seal=self.seal,
+            timed=self.timed,
+        )
+        return open_users(self.configuration.users, tools)
+
+    @cached_property
+    def factors(self) -> EnrolledFactors:
+        """The second factors of users, which are in the store unless the users' own system keeps them."""
+        return EnrolledFactors(self.users.factor_store or StoredFactors(self.stores, self.seal))
+
+    @cached_property
+    def guesses(self) -> Guesses:
+        """The counters of wrong codes."""
+        lockout = self.configuration.limits.lockout
+        return Guesses(kv=self.kv, prefix=self.prefix, lockout=lockout)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        settings = self.configuration.session
+        return Sessions(
+            stores=self.stores,
+            lifetime=settings.lifetime,
+            max_lifetime=settings.max_lifetime,
+            ended=asyncio.Event(),
+            emit=self.emit,
+        )
+
+    @cached_property
+    def consents(self) -> Consents:
+        longest = self.configuration.session.max_lifetime
+        return Consents(stores=self.stores, longest_session=longest, emit=self.emit)
+
+    @cached_property
+    def authorizations(self) -> Authorizations:
+        longest = self.configuration.session.max_lifetime
+        return Authorizations(stores=self.stores, longest_session=longest, emit=self.emit)
 
     @cached_property
     def outgoing(self) -> HttpClient:
@@ -114,6 +166,12 @@ class Shared:
     def guarded(self) -> HttpClient:
         """The HTTP client for URLs of clients that registered themselves."""
         return self._open(guarded=True)
+
+    def trace_deliveries(
+        self, name: str, attempt: Callable[[D], Awaitable[None]]
+    ) -> Callable[[D], Awaitable[None]]:
+        """Return the attempt with a span of this name, where spans are exported."""
+        return attempt if self.spans is None else self.spans.trace_deliveries(name, attempt)
 
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""
@@ -179,6 +237,8 @@ class Shared:
 
     async def close(self) -> None:
         """Close all connections to other servers."""
+        if "users" in vars(self):
+            await self.users.close()
         for http in self._opened:
             await http.close()
         await self.kv.close()

@@ -1,0 +1,1 @@
+"""Builds the parts of the service, of which `app.py` makes the endpoints."""

@@ -1,0 +1,293 @@
+"""Builds the parts that only a serving process needs: pages, CIBA, the aiohttp application and background work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import nullcontext
+from math import ceil
+from typing import Never
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import web
+
+from service.ciba.messages import Messages, SafeNotifier, open_notifier
+from service.ciba.pending import PER_MINUTE, CibaRequests
+from service.ciba.request import CibaReader, Hints, UserCodes
+from service.config.schema.server import Server, Session
+from service.http.cors import Cors
+from service.http.credentials import CredentialReader
+from service.http.endpoint import Direct, DirectRoutes, Endpoint
+from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
+from service.http.key_proofs import KeyProofs, TokenGuard
+from service.http.proxy import ClientAddress, Mount
+from service.http.remembered_answers import RememberedAnswers
+from service.keys.key_source import follow_keys
+from service.keys.keyring import KeyRing
+from service.logout.back_channel import BackChannel
+from service.model.session import LogoutDelivery
+from service.observe.event_log import writes_frequent
+from service.observe.metrics import Metrics
+from service.observe.readings import Readings
+from service.outbox.delivering import Deliveries
+from service.outbox.queue import LEASE_MARGIN, D, Outbox
+from service.pages.cookies import Cookies
+from service.pages.error_page import ErrorPages
+from service.pages.login_page import LoginPage
+from service.pages.pages import Pages
+from service.pages.visits import Visits
+from service.protocol.uris import is_loopback
+from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
+from service.store.records import Queue, Records
+from service.wiring.features import Features
+from service.wiring.shared import Shared
+
+SETTLING = 1
+"""Seconds after which other workers can show what this one has counted, even if it serves no request."""
+
+
+class Edge:
+    """The parts that know HTTP and HTML: they read requests, and render pages."""
+
+    def __init__(self, features: Features) -> None:
+        shared, configuration = features.shared, features.shared.configuration
+        server = configuration.server
+        cookies = build_cookies(shared.issuer, configuration.session)
+        self.pages = Pages(
+            issuer=shared.issuer, ui=configuration.ui, cookies=cookies, registry=shared.registry
+        )
+        self.errors = ErrorPages(
+            pages=self.pages,
+            emit=shared.emit,
+            clients=features.clients if configuration.is_development else None,
+        )
+        self.client_address = build_client_address(server)
+        self.credentials = CredentialReader(
+            client_address=self.client_address, certificate_header=server.client_certificate_header
+        )
+        self.proofs = KeyProofs(
+            dpop=features.dpop, room=shared.room, client_address=self.client_address
+        )
+        self.guard = TokenGuard(
+            active_tokens=features.active_tokens, credentials=self.credentials, proofs=self.proofs
+        )
+        self.visits = Visits(
+            flow=features.flow,
+            cookies=cookies,
+            client_address=self.client_address,
+            pages=self.pages,
+            errors=self.errors,
+        )
+        self.login_page = LoginPage(
+            visits=self.visits,
+            passkeys=features.passkey_sign_in,
+            registry=shared.registry,
+            lockout=configuration.limits.lockout,
+        )
+
+    def set_up(self, app: web.Application) -> None:
+        """Let the app render templates, and show a page for unknown paths; CannotServe if a template does not compile."""
+        self.pages.set_up(app)
+        app.middlewares.append(self.errors.show_unknown_path)
+
+
+def build_cookies(issuer: str, session: Session) -> Cookies:
+    """Build what reads and sets cookies; on one machine several instances have one host, and differ by their ports."""
+    url = urlsplit(issuer)
+    return Cookies(
+        secure=url.scheme == "https",
+        session_name=session.cookie_name,
+        same_site=session.cookie_same_site,
+        port=url.port if is_loopback(url.hostname or "") else None,
+    )
+
+
+def build_client_address(server: Server) -> ClientAddress:
+    """Build what finds the address that a request comes from."""
+    return ClientAddress(
+        trusted=server.trusted_proxies, header=server.forwarded_header, gateways=server.gateways
+    )
+
+
+class Ciba(msgspec.Struct, frozen=True, kw_only=True):
+    """Authentication that a client begins and the user confirms elsewhere (CIBA Core)."""
+
+    reader: CibaReader
+    requests: CibaRequests
+    notifier: SafeNotifier
+    messages: Messages
+
+
+def build_ciba(features: Features) -> Ciba:
+    """Build CIBA; raise CannotServe if the operator's notifier cannot be made."""
+    shared, settings = features.shared, features.shared.configuration.ciba
+    stores, local = shared.stores, features.local_sign_in
+    messages = Messages(
+        issuer=shared.issuer,
+        stores=stores,
+        queue=build_outbox(shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases),
+        clients=features.clients,
+        ring=features.ring,
+        seal=shared.seal,
+        http=shared.client_http("ciba"),
+        webhook=settings.webhook,
+        wake=asyncio.Event(),
+        emit=shared.emit,
+    )
+    hints = Hints(
+        id_tokens=features.id_tokens,
+        users=shared.users,
+        sessions=shared.sessions,
+        keys=features.client_keys,
+        clock_skew=shared.configuration.server.clock_skew,
+    )
+    user_codes = UserCodes(passwords=local.passwords, turns=local.turns, throttle=local.throttle)
+    return Ciba(
+        reader=CibaReader(
+            reader=features.arriving.reader, hints=hints, user_codes=user_codes, settings=settings
+        ),
+        requests=CibaRequests(
+            polling=features.polling,
+            messages=messages,
+            hints=hints,
+            per_user=shared.rate_limit("ciba-user", PER_MINUTE),
+            room=shared.room,
+            interval=settings.interval,
+        ),
+        notifier=SafeNotifier(open_notifier(settings.notifier, messages), shared.emit),
+        messages=messages,
+    )
+
+
+def build_logout_deliveries(features: Features) -> Deliveries[LogoutDelivery]:
+    """Build back-channel logout."""
+    shared, stores = features.shared, features.shared.stores
+    queue = build_outbox(
+        shared, stores.logout_queue, stores.logout_deliveries, stores.logout_leases
+    )
+    http, id_tokens = shared.client_http("logout"), features.id_tokens
+    back_channel = BackChannel(queue=queue, id_tokens=id_tokens, http=http, emit=shared.emit)
+    return Deliveries(
+        queue=queue,
+        attempt=shared.trace_deliveries("backchannel_logout", back_channel.attempt),
+        find_uri=lambda _, client: client.backchannel_logout_uri if client else None,
+        clients=features.clients,
+        wake=shared.sessions.ended,
+    )
+
+
+def build_outbox(
+    shared: Shared, queue: Queue, deliveries: Records[D], leases: Records[bool]
+) -> Outbox[D]:
+    """Build the queue of deliveries of one kind; each attempt may take as long as any request to others."""
+    lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
+    return Outbox(kv=shared.kv, queue=queue, deliveries=deliveries, leases=leases, lease=lease)
+
+
+def build_remembered_answers(shared: Shared, ring: KeyRing) -> RememberedAnswers | None:
+    """Build what introspection may answer without asking Redis, which tells of changes; None where that is not certain."""
+    if shared.kv.tracking is None or shared.configuration.users.source != "file":
+        return None
+    return RememberedAnswers(shared.kv.tracking, shared.registry, ring)
+
+
+def build_readings(features: Features, logouts: Deliveries[LogoutDelivery]) -> Readings:
+    """Build what shows the state of other parts as metrics."""
+    shared = features.shared
+    return Readings(
+        kv=shared.kv,
+        memory=shared.store_memory,
+        registry=shared.registry,
+        users=shared.users,
+        ring=features.ring,
+        grants=features.grants,
+        logouts=logouts.queue,
+    )
+
+
+def build_application(
+    features: Features,
+    draining: asyncio.Event,
+    endpoints: Iterable[Endpoint],
+    *,
+    files_reserved: int = FILES_RESERVED,
+) -> web.Application:
+    """Return an app with these endpoints."""
+    shared, server = features.shared, features.shared.configuration.server
+    spans, has_strangers = shared.spans, shared.has_strangers
+    routes = [route for endpoint in endpoints for route in endpoint.routes()]
+    direct = [route for route in routes if isinstance(route, Direct)]
+    paths = (route.path for route in routes)
+    app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
+    app[CONNECTIONS] = Connections(
+        shared.metrics.connections,
+        files_reserved=files_reserved,
+        is_proxy=build_client_address(server).is_proxy,
+    )
+    app[GATE] = Gate(
+        direct=DirectRoutes(direct),
+        mount=Mount(filter(None, (shared.issuer, server.mtls_base_url)), paths),
+        cors=Cors(
+            direct,
+            registry=shared.registry,
+            registered=features.origins if has_strangers else None,
+        ),
+        security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
+        draining=draining,
+        max_body_bytes=server.max_body_bytes,
+        caller=build_client_address(server) if has_strangers else None,
+        store_timeout=shared.configuration.store.timeout,
+        emit=shared.emit if spans is None else spans.note_answers(shared.emit),
+        span=None if spans is None else spans.request,
+        emit_at_once=shared.emit_at_once if spans is None and not writes_frequent() else None,
+    )
+    app.add_routes(route.for_aiohttp() if isinstance(route, Direct) else route for route in routes)
+    return app
+
+
+def background_work(
+    features: Features, logouts: Deliveries[LogoutDelivery], messages: Messages
+) -> Callable[[web.Application], AsyncIterator[None]]:
+    """Return what follows the keys and makes deliveries, and closes all connections at the end."""
+    shared = features.shared
+    metrics, spans, key_source = shared.metrics, shared.spans, features.key_source
+    pings = Deliveries(
+        queue=messages.queue,
+        attempt=shared.trace_deliveries("ciba_message", messages.attempt),
+        find_uri=messages.find_uri,
+        clients=features.clients,
+        wake=messages.wake,
+    )
+
+    async def run(_: web.Application) -> AsyncIterator[None]:
+        async with nullcontext() if spans is None else spans.export():
+            await key_source.start()
+            works = (
+                follow_keys(key_source),
+                logouts.run(),
+                pings.run(),
+                shared.store_memory.follow(),
+                _settle(metrics),
+            )
+            tasks = [asyncio.create_task(work) for work in works]
+            yield
+            for task in tasks:
+                await _stop(task)
+        metrics.settle()
+        await shared.close()
+
+    return run
+
+
+async def _settle(metrics: Metrics) -> Never:
+    while True:
+        await asyncio.sleep(SETTLING)
+        metrics.settle()
+
+
+async def _stop(task: asyncio.Task[Never]) -> None:
+    """Cancel until the task is over: up to Python 3.11, `asyncio.wait_for` can swallow a cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)
