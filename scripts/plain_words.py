@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).parents[1]
 TEXT: Mapping[str, str] = {
     r"scripts? of other origins": "CORS",
     r"(system|store|server|directory|provider|issuer|endpoint|Redis) (that )?is away": "is unavailable",
+    r"questions? to (the store|users.source|Redis|the directory)": "request",
     r"(code|token|assertion|request|challenge|proof)s? (is|are|was|were) (not )?used up": "consumed",
 }
 """What replaces a wording in any text."""

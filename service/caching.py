@@ -20,7 +20,9 @@ class BoundedCache(Generic[K, V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._entries = OrderedDict[K, tuple[V, float]]()  # a dict looks for its first for long
+        self._entries = OrderedDict[
+            K, tuple[V, float]
+        ]()  # evicting the oldest entry of a dict is slow
 
     def get(self, key: K) -> V | None:
         """Return the value, or None if it was never stored or its time is over."""

@@ -115,7 +115,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         return await self._advance(arrival, visitor, None)
 
     async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
-        """Go on with a request that was parked as it came; what is wrong with it, the client is told."""
+        """Go on with a request that was parked as it came; its faults are reported to the client."""
         if place_in(parked.params) is not None:
             return await self.go_on(await self.read(parked), visitor)
         return await self._advance(await self.reader.reopen(parked.params), visitor, parked)

@@ -137,7 +137,7 @@ def _never(*_: object) -> bool:
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to the user; it knows neither the other steps nor their order."""
+    """A page that asks the user for something; it knows neither the other steps nor their order."""
 
     path: str
     refusal: type[OAuthError]

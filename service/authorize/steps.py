@@ -1,4 +1,4 @@
-"""The steps of a sign-in and of the questions after it; none knows another (OIDC Core §3.1.2.3, §3.1.2.4)."""
+"""The steps of a sign-in and of the pages after it; no step knows another (OIDC Core §3.1.2.3, §3.1.2.4)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from service.tokens.permitted import find_actors
 from service.wiring.features import Features
 
 Facts = dict[str, str]
-"""The lines that are printed, by their name; `state` comes last and answers the question."""
+"""The lines that are printed, by their name; `state` comes last, and says whether the token is active."""
 
 LONGEST_SHOWN = 100
 """Characters shown of unverified text."""

@@ -58,7 +58,7 @@ SHORTEST = 300
 """Seconds that a document counts whatever its headers say: a sign-in needs it several times."""
 
 ORIGINS_LIFETIME = 86400
-"""Seconds for which scripts of a client may call the service after a fetch; strangers cause fetches, too."""
+"""Seconds for which scripts of a client may call the service after a fetch; unauthenticated callers cause fetches, too."""
 
 GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
 """Anybody may name such a client; only a redirect URI ties an answer to it, so no other grant is safe."""
@@ -194,7 +194,7 @@ class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
         return await self._fetches.run(client_id, lambda: self._fetch(url))
 
     async def _count(self, url: ClientIdUrl) -> None:
-        """Count a fetch; strangers who name many URLs at a host do not keep out its clients that are known here."""
+        """Count a fetch; callers who name many URLs at a host do not keep out its known clients."""
         request = current_request.get()
         if request is not None and request.find_caller is not None:
             await self.per_network.count_network(request.find_caller())

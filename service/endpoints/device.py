@@ -30,7 +30,7 @@ _SHOWN_OUTCOMES: Mapping[Outcome, Mapping[str, object]] = {
 
 
 class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Asks for the code; a link with the code (§3.3.1) leads to the same question at the end."""
+    """Asks for the code; a link with the code (§3.3.1) leads to the same confirmation at the end."""
 
     visits: Visits
 

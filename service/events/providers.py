@@ -16,8 +16,8 @@ class ProviderSignInSucceeded(Event, frozen=True, kw_only=True):
 class ProviderSignInFailed(Event, frozen=True, kw_only=True):
     """A sign-in at an identity provider failed.
 
-    The provider was unavailable, refused, or sent an invalid response, and `subject` is `null`; or its user, who has this
-    `subject` here, is not admitted.
+    The provider was unavailable, refused, or sent an invalid response, and `subject` is `null`; or its user, with this `subject`
+    here, is not admitted.
     """
 
     counter = EventCounter(

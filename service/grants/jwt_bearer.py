@@ -77,7 +77,7 @@ def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:
 
 
 def _find_act(assertion: ForeignAssertion) -> Mapping[str, object] | None:
-    """Return who acts for the user already; without them a delegation there would be an impersonation here (RFC 8693 §4.1)."""
+    """Return the assertion's `act`; without it the new token would hide the actor (RFC 8693 §4.1)."""
     if "act" not in assertion.claims:
         return None
     act = assertion.claims["act"]

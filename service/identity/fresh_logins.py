@@ -1,4 +1,4 @@
-"""Knows the pages that follow a sign-in from those that somebody opens with copied cookies (ASVS 7.5.1)."""
+"""Proves that an account page follows a recent login, not a stolen cookie (ASVS 7.5.1)."""
 
 from __future__ import annotations
 

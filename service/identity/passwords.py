@@ -46,7 +46,7 @@ def is_plain_text(text: str, *, longest: int) -> bool:
 
 
 class FairTurns:
-    """Gives out a few turns at hashing: many requests of one network wait for themselves alone.
+    """Limits concurrent hashing per network, so that one network cannot block others.
 
     A request gets its turn after at most one request of every other network that waits, too.
     """

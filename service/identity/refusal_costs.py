@@ -1,4 +1,4 @@
-"""Shares what a refused password costs with all replicas, so that none learns it while a stranger measures (OWASP ASVS 6.3.8)."""
+"""Shares the slowest hash cost between replicas, so that timing does not reveal which users exist (OWASP ASVS 6.3.8)."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Directory(
 
     @property
     def circuit_open(self) -> bool:
-        """Whether questions are refused at once, because the system has not answered lately."""
+        """Whether the circuit breaker is open: requests fail fast, because the system has not answered lately."""
         ...
 
     @property

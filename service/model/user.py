@@ -75,7 +75,7 @@ class UnusableAnswer(UsersUnavailable):
 
 
 class ValueRefused(ValueError):
-    """The system is there, and refuses the question, perhaps for its value, which the message does not repeat."""
+    """The system answers, and refuses the request, perhaps for its value, which the message does not repeat."""
 
 
 class PasswordRefused(Exception):

@@ -94,7 +94,7 @@ class StoreGauges:
         self._circuit = worst(
             "circuit_open", "1 while the store is not asked, because it has not answered lately."
         )
-        waiting = "Questions to the store that have no answer yet."
+        waiting = "Requests to the store that have no answer yet."
         self._waiting = gauge("store_waiting", waiting, multiprocess_mode="livesum")
         tracked = "Values of the store that count without asking it (store.tracking)."
         self._tracked = gauge("store_tracked_values", tracked, multiprocess_mode="livesum")
@@ -124,9 +124,9 @@ class UserSourceGauges:
             "1 while users.source is asked only once a second, because it has not answered lately.",
             multiprocess_mode="livemax",
         )
-        waiting = "Questions to users.source that have no answer yet."
+        waiting = "Requests to users.source that have no answer yet."
         self._waiting = gauge("users_waiting", waiting, multiprocess_mode="livesum")
-        failed = "Questions to users.source that got no usable answer."
+        failed = "Requests to users.source that got no usable answer."
         self._failures = Counter("users_failures", failed, namespace=NAMESPACE, registry=registry)
         self._failures_counted = 0
 

@@ -1,4 +1,4 @@
-"""Opens the pages of a sign-in and of the own account: who is there, what waits, and how the browser goes on (ASVS 3.5)."""
+"""Opens the pages of a sign-in and of the account: finds the session, the parked request and the next page (ASVS 3.5)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         return Visit(request=request, visitor=visitor, params=params)
 
     async def find_visitor(self, request: web.Request, *, fresh_login: str = "") -> Visitor:
-        """Return who sends the cookies of this request."""
+        """Return the visitor to whom the cookies of this request belong."""
         return await self.visitors.find(self._read_cookies(request), fresh_login=fresh_login)
 
     def _read_cookies(self, request: web.Request) -> SentCookies:

@@ -1,4 +1,4 @@
-"""Bounds the part of Redis that those may fill who need nobody's trust: strangers, and clients that anybody can register.
+"""Limits the part of Redis that unauthenticated callers and dynamically registered clients may fill.
 
 What is kept is counted in bytes and minutes: what stays for an hour takes sixty times the room of what stays for a minute.
 With one window of a minute for all, twice a limit is there at most at any moment.

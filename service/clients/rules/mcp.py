@@ -31,13 +31,13 @@ def offline_access_is_listed(
     file: ConfigurationFile, clients: Iterable[ClientEntry]
 ) -> Iterator[Finding]:
     """MCP clients ask for offline_access where discovery lists it."""
-    strangers = [
+    unlisted = [
         section.allowed_scopes
         for section in (file.registration, file.client_id_metadata)
         if section.enabled
     ]
     listed = any(client.allow_offline_access for client in clients)
-    if not listed and not any(OFFLINE_ACCESS in scopes for scopes in strangers):
+    if not listed and not any(OFFLINE_ACCESS in scopes for scopes in unlisted):
         message = "no client may ask for offline_access, so discovery does not list it"
         yield Finding(("clients",), message, "set allow_offline_access: true on one")
 

@@ -61,7 +61,7 @@ class LdapGroups(msgspec.Struct, frozen=True, kw_only=True):
     """The claim that lists the groups."""
     attribute: types.AttributeName | None = "memberOf"
     """The attribute of a user that has the DNs of the groups. null: the groups are searched for by `filter`, which takes one more
-    question to the directory each time."""
+    request to the directory each time."""
     base: types.Text | None = None
     """The DN below which groups count; those elsewhere are left out. null: all count."""
     filter: Annotated[types.Text, types.After(_filter)] = (

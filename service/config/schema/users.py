@@ -110,7 +110,7 @@ class Users(msgspec.Struct, frozen=True, kw_only=True):
     """The longest time to wait for the system that the users come from. After that, and as long as it does not answer, a request
     that needs it gets the status 503."""
     max_concurrent: Annotated[int, msgspec.Meta(ge=1)] = 20
-    """How many questions a process asks that system at once; more wait for their turn."""
+    """How many requests a process sends to that system at once; more wait for their turn."""
     cache: types.Duration = 0
     """How long what that system said of a user counts without being asked again, when a token is used. A user that is disabled there
     keeps active tokens for that long. 0s: it is asked each time."""

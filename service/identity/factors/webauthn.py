@@ -107,7 +107,7 @@ class WebAuthn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _guard(read: Callable[[], T]) -> T:
-    """Turn whatever parsers make of a stranger's bytes into PasskeyRefused."""
+    """Turn any error of a parser of unverified bytes into PasskeyRefused."""
     try:
         return read()
     except Exception as error:  # fido2 and its parsers name no error of their own

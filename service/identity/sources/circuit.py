@@ -1,11 +1,11 @@
-"""Spares a system that does not answer, and its callers the wait."""
+"""A circuit breaker for the system that users come from."""
 
 from __future__ import annotations
 
 from time import monotonic
 
 TOLERATED = 3
-"""Failures in a row until the system counts as away."""
+"""Failures in a row until the circuit opens."""
 
 PAUSE = 1.0
 """Seconds between two requests to an unavailable system."""

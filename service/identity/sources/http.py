@@ -61,7 +61,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 class _Verified(msgspec.Struct, frozen=True):
-    """The answer to the question for a password."""
+    """The response to a password check."""
 
     valid: bool
 

@@ -40,7 +40,7 @@ _Question = Callable[[], Awaitable[User | None]]
 
 
 class _OwnFactors(msgspec.Struct, frozen=True):
-    """The second factors that another system keeps, asked within the limits of all questions to it."""
+    """The second factors that another system keeps, asked within the limits of all requests to it."""
 
     store: FactorStore
     ask: Ask
@@ -54,7 +54,7 @@ class _OwnFactors(msgspec.Struct, frozen=True):
 
 
 class OutsideUsers:
-    """A UserStore of another system, with a time-out, a limit, a circuit and metrics around each question."""
+    """A UserStore of another system, with a time-out, a limit, a circuit breaker and metrics around each request."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class OutsideUsers:
         """
         try:
             user = await self._by_subject(sub, self._ask)
-        except TemporarilyUnavailable:  # also where too many questions wait for a system that hangs
+        except TemporarilyUnavailable:  # also where too many requests wait for a system that hangs
             seen = await self._last_seen.find(sub)
             if seen is None:
                 raise
@@ -206,7 +206,7 @@ class OutsideUsers:
         return known
 
     async def close(self) -> None:
-        """Close the connections; questions without an answer end."""
+        """Close the connections; requests without an answer end."""
         self.questions.cancel()
         if isinstance(self._source, Closes):
             await self._source.close()

@@ -1,4 +1,4 @@
-"""Asks another system within limits: a time-out, a few questions at once, and a circuit around those that get no answer."""
+"""Limits requests to another system: a time-out, few at once, and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service.protocol.errors import TemporarilyUnavailable
 log = structlog.stdlib.get_logger(__name__)
 
 PURPOSE = "users"
-"""The label of these questions in the metrics of outgoing requests."""
+"""The label of these requests in the metrics of outgoing requests."""
 
 _AWAY = "the user directory cannot be reached"
 _UNUSABLE = "the user directory gave no usable answer"
@@ -31,7 +31,7 @@ class Ask(Protocol):
 
 
 class _Refused(UsersUnavailable):
-    """The system does not take the value of the question, or no value of such a question."""
+    """The system rejects the value of the request, or any value of such a request."""
 
 
 class Questions:
@@ -48,7 +48,7 @@ class Questions:
         self._asking: set[asyncio.Task[object]] = set()
 
     def cancel(self) -> None:
-        """End the questions without an answer."""
+        """End the requests without an answer."""
         for asking in self._asking:
             asking.cancel()
 

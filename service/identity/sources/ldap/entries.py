@@ -28,8 +28,8 @@ _LOCKED_FOR_GOOD = "000001010000Z"
 STATE = ("userAccountControl", "accountExpires", "nsAccountLock", "pwdAccountLockedTime")
 """The attributes by which directories say that an account is disabled.
 
-A lock that ends by itself is not among them: the directory refuses the bind, and strangers that
-guess passwords must not end anybody's tokens.
+A lock that ends by itself is not among them: the directory refuses the bind, and attackers that
+guess passwords must not end the tokens of users.
 """
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 MOST = 1 << 20
-"""Bytes that a directory may send for one question."""
+"""Bytes that a directory may send for one request."""
 
 PORTS = {"ldap": 389, "ldaps": 636}
 _PIECE = 1 << 16
@@ -36,7 +36,7 @@ class Line:
 
     def __init__(self, far: Stream, near: Stream, local: socket.socket) -> None:
         self.received = 0
-        """Bytes since the last question."""
+        """Bytes since the last request."""
         self.local = local
         self._relaying = asyncio.create_task(self._relay(far, near))
 
