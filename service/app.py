@@ -27,7 +27,6 @@ from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
-from service.endpoints.not_allowed import NotAllowedEndpoint
 from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.endpoints.provider import ProviderEndpoint
@@ -275,7 +274,6 @@ def sign_in_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
         SecondFactorEndpoint(visits=edge.visits, second_factors=features.second_factors),
         CreateAccountEndpoint(visits=edge.visits),
         SelectAccountEndpoint(visits=edge.visits),
-        NotAllowedEndpoint(visits=edge.visits),
         ConsentEndpoint(visits=edge.visits),
         DeviceEndpoint(visits=edge.visits),
     )
