@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from msgspec.structs import asdict
 
-from service.cli.credentials import hash_of
+from service.cli.secrets import hash_of
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 

@@ -10,7 +10,7 @@ import click
 import msgspec
 import orjson
 
-from service.cli.credentials import read_text
+from service.cli.secrets import read_text
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import Rows, print_table

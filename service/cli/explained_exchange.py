@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from service.cli.table import Rows
 from service.clock import clock
+from service.grants.token_exchange.parameters import ExchangeRequest, read_request
 from service.grants.token_exchange.policy import find_access
-from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.client import Client
 from service.model.registry import Registry

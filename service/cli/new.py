@@ -9,9 +9,9 @@ from typing import cast
 import click
 
 from service.cli import draft as drafts
-from service.cli.credentials import make_secret
 from service.cli.draft import FRAMEWORKS, KINDS, SIGNS_IN, Draft, has_snippet
 from service.cli.new_user import new_user
+from service.cli.secrets import make_secret
 from service.cli.settings import file_option, load_settings
 from service.config.configuration import Configuration
 from service.config.judge import judge

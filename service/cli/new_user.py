@@ -8,7 +8,7 @@ from uuid import uuid4
 import click
 import yaml
 
-from service.cli.credentials import read_secret
+from service.cli.secrets import read_secret
 from service.cli.settings import file_option, load_settings
 from service.config.configuration import Configuration
 from service.model.user import fold_username

@@ -12,7 +12,6 @@ from service.clock import clock
 from service.events.clients import ClientRefused
 from service.events.event import Emit, Event
 from service.events.tokens import TokenIntrospected
-from service.http.credentials import CredentialReader
 from service.http.endpoint import (
     Answer,
     Direct,
@@ -24,6 +23,7 @@ from service.http.endpoint import (
 )
 from service.http.parameters import JSON, form_params
 from service.http.remembered_answers import RememberedAnswers, Sources, key_of
+from service.http.sent_credentials import CredentialReader
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import token_type
 from service.model.client import Client

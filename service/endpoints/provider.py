@@ -9,7 +9,7 @@ from aiohttp import web
 
 from service.http.endpoint import Answer, Route, document_fields, empty_answer
 from service.http.parameters import form_params
-from service.identity.providers.credentials import OwnCredentials
+from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.providers.logout import ProviderLogout
 from service.identity.providers.provider import ProviderUnavailable
 from service.model.registry import LiveRegistry

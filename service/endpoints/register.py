@@ -13,7 +13,6 @@ from aiohttp import web
 from service.clients.registration.registration import ClientRegistration, Registration
 from service.events.clients import RegistrationRefused
 from service.events.event import Emit
-from service.http.credentials import presented_token
 from service.http.endpoint import (
     ANY_ORIGIN,
     Answer,
@@ -25,6 +24,7 @@ from service.http.endpoint import (
 )
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
+from service.http.sent_credentials import presented_token
 from service.model import types
 from service.model.client_metadata import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable

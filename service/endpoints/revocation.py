@@ -10,9 +10,9 @@ from service.clients.authentication.authentication import ClientAuthentication
 from service.events.clients import ClientRefused
 from service.events.event import Emit
 from service.events.tokens import TokenRevoked
-from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, empty_answer
 from service.http.parameters import form_params
+from service.http.sent_credentials import CredentialReader
 from service.model.client import Client
 from service.protocol.errors import InvalidClient
 from service.protocol.paths import REVOCATION

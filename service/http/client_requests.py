@@ -10,10 +10,10 @@ import msgspec
 from service.clients.authentication.authentication import ClientAuthentication
 from service.events.authorizations import AuthorizationRefused
 from service.events.event import Emit
-from service.http.credentials import CredentialReader
 from service.http.endpoint import Message
 from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
+from service.http.sent_credentials import CredentialReader
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
 from service.protocol.errors import OAuthError

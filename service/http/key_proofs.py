@@ -12,10 +12,10 @@ import msgspec
 
 from service.clients.proofs import DpopProofs, ProofRequest
 from service.clock import clock
-from service.http.credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
 from service.http.proxy import ClientAddress
+from service.http.sent_credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.certificates import has_allowed_key, is_valid_at
 from service.model.authorization import Confirmation, token_type

@@ -1,4 +1,4 @@
-"""The schedule of a key (announced, in use, retired, gone), the record of the keys, and the errors about them.
+"""The times at which a key is announced, in use, retired and gone; the record that the keys are kept in; the errors about them.
 
 The names speak of signing; a key that decrypts goes the same way, its use being to be encrypted to.
 """

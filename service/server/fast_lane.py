@@ -17,9 +17,9 @@ import msgspec
 import structlog
 
 from service.clock import clock
-from service.http.credentials import peer_certificates
 from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
 from service.http.proxy import Mount
+from service.http.sent_credentials import peer_certificates
 from service.server.connections import Connections, peer_address, send_answers_in_turn
 from service.server.whole_requests import LARGEST, WholeRequestReader
 

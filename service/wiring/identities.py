@@ -37,7 +37,7 @@ from service.identity.factors.totp import TotpEnrolment, TotpMethod
 from service.identity.password_sign_in import PasswordSignIn, Throttle
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.accounts import ProviderAccounts
-from service.identity.providers.credentials import OwnCredentials
+from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import ProviderSignIn
 from service.identity.refusal_costs import RefusalCosts

@@ -17,12 +17,12 @@ from service.ciba.pending import PER_MINUTE, CibaRequests
 from service.ciba.request import CibaReader, Hints, UserCodes
 from service.config.schema.server import Server, Session
 from service.http.cors import Cors
-from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, DirectRoutes, Endpoint
 from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.key_proofs import KeyProofs, TokenGuard
 from service.http.proxy import ClientAddress, Mount
 from service.http.remembered_answers import RememberedAnswers
+from service.http.sent_credentials import CredentialReader
 from service.keys.key_source import follow_keys
 from service.keys.keyring import KeyRing
 from service.logout.back_channel import BackChannel

@@ -11,8 +11,8 @@ import msgspec
 from service.clock import clock
 from service.config.registry import DELEGATION as DELEGATION_GRANT
 from service.grants import BUILTIN_GRANTS
+from service.grants.token_exchange.parameters import ExchangeRequest, PresentedToken
 from service.grants.token_exchange.policy import find_access, find_rule
-from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
 from service.model.authorization import DELEGATION
 from service.model.client import Client
 from service.model.registry import Registry

@@ -9,9 +9,9 @@ import msgspec
 from service.events.event import Emit
 from service.events.tokens import TokenExchangeJudged
 from service.grants.token_exchange import id_jag
+from service.grants.token_exchange.parameters import ExchangeRequest, read_request
 from service.grants.token_exchange.policy import build_act, find_access, find_rule
-from service.grants.token_exchange.request import ExchangeRequest, read_request
-from service.grants.token_exchange.requested import BY_RULE, AllowedExchange, ExchangeResult
+from service.grants.token_exchange.results import BY_RULE, AllowedExchange, ExchangeResult
 from service.grants.token_exchange.subject_tokens import Actor, SubjectTokens
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.model.authorization import Authorization

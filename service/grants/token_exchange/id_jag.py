@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
 from service.clock import clock
-from service.grants.token_exchange.request import ExchangeRequest
-from service.grants.token_exchange.requested import AllowedExchange
+from service.grants.token_exchange.parameters import ExchangeRequest
+from service.grants.token_exchange.results import AllowedExchange
 from service.grants.token_exchange.subject_tokens import Subject, SubjectTokens
 from service.model.registry import Registry
 from service.model.token_exchange import ExchangeRule, IdJagTarget

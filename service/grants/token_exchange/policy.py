@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from service.grants.token_exchange.request import ExchangeRequest
+from service.grants.token_exchange.parameters import ExchangeRequest
 from service.model.registry import Registry
 from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue

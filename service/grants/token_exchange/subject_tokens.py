@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from service.clock import clock
-from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
+from service.grants.token_exchange.parameters import ExchangeRequest, PresentedToken
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions, name_actors
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions

@@ -16,7 +16,7 @@ from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.events.event import Emit
 from service.events.tokens import TransactionTokenIssued
-from service.grants.token_exchange.request import ExchangeRequest
+from service.grants.token_exchange.parameters import ExchangeRequest
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, check_times, time_in
 from service.keys.jose import JwtRefused, require_claims, verify

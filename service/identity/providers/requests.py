@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from service.identity.providers.credentials import OwnCredentials
+from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.providers.provider import (
     ProviderFailed,
     ProviderMetadata,

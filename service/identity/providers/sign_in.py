@@ -20,7 +20,7 @@ from service.identity.providers.claims import (
     combine_documents,
     find_linked_subject,
 )
-from service.identity.providers.credentials import OwnCredentials
+from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.sign_in import SignIn
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims

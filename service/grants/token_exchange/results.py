@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from service.grants.token_exchange.request import ExchangeRequest
+from service.grants.token_exchange.parameters import ExchangeRequest
 from service.grants.token_exchange.subject_tokens import Subject
 from service.model.authorization import Authorization, new_family_key
 from service.model.handle import new_selector
