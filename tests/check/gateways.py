@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from http.client import NOT_FOUND
@@ -15,28 +14,15 @@ from typing import Any
 from aiohttp import ClientSession, web
 
 from tests.check.traefik import serving_by
+from tests.driving import proxy_programs
 from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
 from tests.driving.process import REPOSITORY
 from tests.driving.program import SECONDS
 
 FILES = REPOSITORY / "examples/gateways"
-COMMANDS = {
-    "nginx.conf": ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf"],
-    "haproxy.cfg": ["haproxy", "-db", "-q", "-f", "haproxy.cfg"],
-    "Caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
-    "envoy.yaml": [
-        *(sys.executable, "-m", "envoy._main", "-c", "envoy.yaml", "--disable-hot-restart"),
-        *("--concurrency", "1", "--log-level", "error"),
-    ],
-}
-TEMPORARY = " ".join(
-    f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-)
-"""Folders of nginx, which otherwise are those of its package."""
 TRAEFIK = "traefik.yaml"
 """A stand-in does what it says; see tests/check/traefik.py. `make traefik` builds the program, which takes its place."""
-PROGRAM = REPOSITORY / "build/bin/traefik"
 FORGED = {
     "X-Token-Subject": "root",
     "X-Token-Client": "root",
@@ -103,7 +89,7 @@ async def proxying(
             **{f"127.0.0.1:{there}": f"127.0.0.1:{now}" for there, now in ports},
             "localhost:3001": f"localhost:{own}",
             **{f"port_value: {there}": f"port_value: {now}" for there, now in ports},
-            "access_log off;": f"access_log off; {TEMPORARY}",
+            "access_log off;": f"access_log off; {proxy_programs.TEMPORARY}",
         }
         if config["api_resources"][0].get("check") == {"token": "jwt"}:
             here["request_headers_to_remove: [authorization]"] = ""  # as Envoy's file says
@@ -113,7 +99,7 @@ async def proxying(
                 text = text.replace(there, now) if there else text
             (folder / file.name).write_text(text)
         url = f"https://localhost:{own}" if server else f"http://127.0.0.1:{own}"
-        if name == TRAEFIK and not PROGRAM.exists():
+        if name == TRAEFIK and not proxy_programs.TRAEFIK.exists():
             async with serving_by((folder / name).read_text(), port=own):
                 yield url
             return
@@ -127,11 +113,15 @@ async def proxying(
 def program(name: str, folder: Path, port: int) -> tuple[list[str], Path]:
     """The command, and the folder that it runs in: beside its file Traefik would take this for its static configuration, too."""
     if name != TRAEFIK:
-        return COMMANDS[name], folder
+        return proxy_programs.COMMANDS[name], folder
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     options = [f"--providers.file.filename={folder / name}"]
-    return [str(PROGRAM), *options, f"--entrypoints.api.address=127.0.0.1:{port}"], elsewhere
+    return [
+        str(proxy_programs.TRAEFIK),
+        *options,
+        f"--entrypoints.api.address=127.0.0.1:{port}",
+    ], elsewhere
 
 
 @contextmanager

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, TCPConnector
 
-from tests.check.gateways import COMMANDS, TLS, TRAEFIK, ask, proxying
+from tests.check.gateways import TLS, TRAEFIK, ask, proxying
 from tests.conftest import Start
 from tests.driving.authority import Certified, self_signed
 from tests.driving.certificate import certified
+from tests.driving.proxy_programs import COMMANDS
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 

@@ -10,11 +10,12 @@ import pytest
 from aiohttp import ClientSession, web
 
 from service.model.handle import new_handle, new_selector
-from tests.check.gateways import COMMANDS, TRAEFIK, ask, proxying
+from tests.check.gateways import TRAEFIK, ask, proxying
 from tests.conftest import Start
 from tests.driving.dpop import DpopKey
 from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
+from tests.driving.proxy_programs import COMMANDS
 from tests.driving.service import RunningService, claims_in
 
 pytestmark = [

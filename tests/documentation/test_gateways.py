@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from service.cli.program import program
-from tests.check.gateways import COMMANDS
 from tests.documentation.conftest import Shell
 from tests.documentation.reading import REPOSITORY, blocks, says
+from tests.driving.proxy_programs import COMMANDS
 
 PAGE = REPOSITORY / "docs/gateways.md"
 

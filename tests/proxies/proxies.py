@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import ssl
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,22 +15,17 @@ from socket import create_connection
 import httpx2
 import yaml
 
+from tests.driving import proxy_programs
 from tests.driving.certificate import certified
 from tests.driving.ports import lasting_ports
 from tests.driving.process import REPOSITORY
 from tests.driving.program import SECONDS, Program, eventually
+from tests.driving.proxy_programs import TRAEFIK
 from tests.driving.replicas import replicas_running
 
 FILES = REPOSITORY / "examples/proxies"
-TRAEFIK = REPOSITORY / "build/bin/traefik"
-COMMANDS = {
+COMMANDS = proxy_programs.COMMANDS | {
     "nginx.conf": ["nginx", "-p", ".", "-e", "stderr", "-c", "whole.conf"],
-    "haproxy.cfg": ["haproxy", "-db", "-q", "-f", "haproxy.cfg"],
-    "Caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
-    "envoy.yaml": [
-        *(sys.executable, "-m", "envoy._main", "-c", "envoy.yaml", "--disable-hot-restart"),
-        *("--concurrency", "1", "--log-level", "error"),
-    ],
     "traefik.yaml": [
         *(str(TRAEFIK), "--providers.file.filename=../traefik.yaml"),
         "--entrypoints.https.address=127.0.0.1:443",
@@ -41,9 +35,6 @@ PROGRAMS = [name for name in COMMANDS if name != "traefik.yaml" or TRAEFIK.exist
 """Those that are there; `make traefik` builds Traefik, as CI does; that takes minutes."""
 NGINX = "daemon off; pid nginx.pid; events {} http { access_log off; %s include nginx.conf; }"
 """What includes a file of conf.d, with folders that are not those of the package."""
-TEMPORARY = " ".join(
-    f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-)
 CADDY = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n"
 
 
@@ -136,7 +127,7 @@ def _write_file(
     for there, now in here.items():
         text = text.replace(there, now)
     (folder / name).write_text(CADDY + text if name == "Caddyfile" else text)
-    (folder / "whole.conf").write_text(NGINX % TEMPORARY)
+    (folder / "whole.conf").write_text(NGINX % proxy_programs.TEMPORARY)
 
 
 @contextmanager
