@@ -54,7 +54,8 @@ def set_up(
     )
     environment.context_class = LocalContext
     del environment.globals["app"]  # no template reaches the application
-    environment.globals.update(names)
+    own: Any = environment.globals
+    own.update(names)
     for name in _templates_in(templates) if templates else ():
         try:
             environment.get_template(name)

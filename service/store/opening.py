@@ -190,7 +190,7 @@ def _credentials(username: str | None, password: str | None) -> Credentials | No
 def _make_tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
     """Return the context for the `ssl_` options of a URL, from the files as they are now."""
     files = {key: options.get(f"ssl_{key}") for key in ("ca_certs", "certfile", "keyfile")}
-    context = RedisSSLContext(
+    context: Any = RedisSSLContext(
         cert_reqs=options.get("ssl_cert_reqs", "required"),
         check_hostname=options.get("ssl_check_hostname", True),
         exclude_verify_flags=[ssl.VERIFY_X509_STRICT],  # see service.tls
@@ -198,10 +198,11 @@ def _make_tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
         **files,
     )
     try:
-        return context.get()
+        made: ssl.SSLContext = context.get()
     except OSError as error:
         used = ", ".join(filter(None, files.values()))
         raise ConnectionLost(f"{used} of the ssl_ options cannot be used: {error}") from error
+    return made
 
 
 class Embedded:
