@@ -1,7 +1,7 @@
 """Changes code in small ways and tells which changes no test notices: `make mutants FILES="service/protocol/pkce.py …"`.
 
 cosmic-ray makes the changes, in a copy of the repository. Each is judged by the tests that run the changed line, as
-the coverage of a quick run tells. What was judged is kept in build/mutants: the next call goes on where the last one ended.
+the coverage of one run of them tells. What was judged is kept in build/mutants: the next call goes on where the last one ended.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(tests: Sequence[str], files: Sequence[str]) -> None:
     _copy()
     if not COVERAGE.exists():
         environ = os.environ | {"COVERAGE_FILE": str(COVERAGE)}
-        options = ("--quick", "--cov", "--cov-context=test", "--cov-report=", "-n", "2")
+        options = ("-m", "not needs", "--cov", "--cov-context=test", "--cov-report=", "-n", "2")
         subprocess.run([*PYTEST, *options, *tests], cwd=COPY, env=environ, check=False)
     for file in _each_file(files):
         print(f"\n== {file}", flush=True)
@@ -80,11 +80,12 @@ def _judge_all(file: str) -> None:
     if not unchanged.exists() or unchanged.read_bytes() != (COPY / file).read_bytes():
         session.unlink(missing_ok=True)
         shutil.copy2(COPY / file, unchanged)
-    command = shlex.join([sys.executable, "-m", "scripts.mutants", "--judge", file])
+    command = shlex.join([sys.executable, "-m", "scripts.mutants", "--judge", file, str(COVERAGE)])
     configuration.write_text(CONFIGURATION.format(file=file, seconds=SECONDS, command=command))
     if not session.exists():
         _run("cosmic-ray", "init", str(configuration), str(session))
         _run("cr-filter-operators", str(session), str(configuration))
+    _run("cosmic-ray", "baseline", str(configuration))  # without a change the tests pass
     _run("cosmic-ray", "exec", str(configuration), str(session))
     _run("cr-report", str(session), "--surviving-only", "--show-diff")
 
@@ -93,19 +94,19 @@ def _run(program: str, *arguments: str) -> None:
     subprocess.run([PROGRAMS / program, *arguments], cwd=COPY, check=True)
 
 
-def judge(file: str) -> None:
+def judge(file: str, coverage: str) -> None:
     """Run the tests of the changed lines, in place of this process."""
-    tests = sorted(_find_tests(Path(file)))
+    tests = sorted(_find_tests(Path(file), coverage))
     if tests:
         os.environ["COVERAGE_FILE"] = os.devnull
         os.execv(sys.executable, [*PYTEST, "-x", *tests[:: len(tests) // MOST + 1]])  # noqa: S606
 
 
-def _find_tests(file: Path) -> set[str]:
+def _find_tests(file: Path, coverage: str) -> set[str]:
     """Return the tests that run the changed lines, or else those that run any of the file: all run what an import runs."""
     before = Path(f"{file}{BEFORE}").read_text().splitlines()
     changes = SequenceMatcher(None, before, file.read_text().splitlines()).get_opcodes()
-    data = CoverageData(str(COVERAGE))
+    data = CoverageData(coverage)
     data.read()
     tests = {
         line: {context.partition("|")[0] for context in contexts if context}
@@ -119,7 +120,7 @@ def _find_tests(file: Path) -> set[str]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--judge":
-        judge(sys.argv[2])
+        judge(*sys.argv[2:])
     else:
         split = sys.argv.index("--")
         main(sys.argv[1:split], sys.argv[split + 1 :])
