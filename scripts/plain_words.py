@@ -20,7 +20,7 @@ TEXT: Mapping[str, str] = {
     r"questions? to (the store|users.source|Redis|the directory)": "request",
     r"(code|token|assertion|request|challenge|proof)s? (is|are|was|were) (not )?used up": "consumed",
 }
-"""What replaces a wording in any text."""
+"""The term that replaces a wording, in any text."""
 
 DOCSTRING = re.compile(r"(What|Whom|Whose|Who|Which|How|Where|When|Why|Does)\b")
 """The first word of a docstring of a module, class or function that is no statement."""

@@ -1,4 +1,4 @@
-"""How the proxies of examples/ are started, each in the folder of its file."""
+"""Starts the proxies of examples/, each in the folder of its file."""
 
 from __future__ import annotations
 

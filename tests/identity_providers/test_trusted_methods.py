@@ -79,7 +79,7 @@ async def test_an_untrusted_provider_does_not_meet_an_essential_acr(
         ({"amr": ["pwd"]}, (["pwd"], "password")),
         ({"acr": "strong"}, (["external"], "strong")),
         ({"acr": "strong", "amr": ["pwd"]}, (["pwd"], "strong")),
-        ({"acr": "ignore_timing of", "amr": ["pwd"]}, (["pwd"], "password")),
+        ({"acr": "unheard of", "amr": ["pwd"]}, (["pwd"], "password")),
         ({"acr": ["strong"]}, (["external"], None)),
         ({}, (["external"], None)),
     ],

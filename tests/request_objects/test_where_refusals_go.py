@@ -50,9 +50,7 @@ async def test_an_object_whose_redirect_uri_has_a_wrong_type_is_refused_on_a_pag
 
 
 async def test_a_refusal_of_what_is_asked_goes_where_the_object_says(web: Sender) -> None:
-    page = await web.send(
-        await web.signed(scope="openid ignore_timing-of", response_mode="form_post")
-    )
+    page = await web.send(await web.signed(scope="openid unheard-of", response_mode="form_post"))
     assert (page.error, page.parameters["state"]) == ("invalid_scope", "the-state")
 
 
