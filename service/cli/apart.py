@@ -38,7 +38,7 @@ ANOTHER_RELEASE = "another release was installed since the start; restart the se
 
 def read(file: Path, environ: Mapping[str, str]) -> Configuration:
     """Read by an interpreter that begins anew, as a process with threads has to; raise ConfigError with every problem."""
-    if _find_installed() != INSTALLED:  # pickle gives members to dataclasses by their order alone
+    if _find_installed() != INSTALLED:  # its structs may be others
         raise _make_refusal(file, ANOTHER_RELEASE)
     try:
         process, receiving = _start(file, environ)

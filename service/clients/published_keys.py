@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from typing import NamedTuple
 
+import msgspec
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
@@ -31,7 +31,7 @@ MAX_SETS = 500
 NO_KEYS = ForeignKeys(())
 
 
-class _Fetched(NamedTuple):
+class _Fetched(msgspec.Struct, frozen=True):
     keys: ForeignKeys
     renewable_from: int
     """Before this time an unknown key id causes no request, however often it is sent.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
-from typing import NamedTuple, cast
+from typing import cast
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -69,7 +69,7 @@ _LONGEST_AGE = 9
 log = structlog.stdlib.get_logger(__name__)
 
 
-class _Asked(NamedTuple):
+class _Asked(msgspec.Struct, frozen=True):
     api: ApiResource
     demand: Demand
     rest: str

@@ -6,7 +6,7 @@ Protected resources find the active token of a request, or ask for one (RFC 6750
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -36,7 +36,7 @@ from service.tokens.active import ActiveToken, ActiveTokens
 E = TypeVar("E", bound=OAuthError)
 
 
-class OriginalRequest(NamedTuple):
+class OriginalRequest(msgspec.Struct, frozen=True):
     """A request that a proxy asks about, as its sender sent it."""
 
     method: str

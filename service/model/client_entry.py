@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 from ipaddress import ip_address
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -38,7 +38,7 @@ class Mark(Enum):
     CONTENT_ENCRYPTION = "it names the algorithm that encrypts content"
 
 
-class RegisteredAs(NamedTuple):
+class RegisteredAs(msgspec.Struct, frozen=True):
     """Marks a key whose registered name is another one."""
 
     name: str

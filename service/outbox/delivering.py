@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Generic, NamedTuple, Never
+from typing import Generic, Never
 from urllib.parse import urlsplit
 
 import msgspec
@@ -39,7 +39,7 @@ SET_BACK = 30
 """Seconds for which so many without a place are deferred, so that those behind them are found."""
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """The host of an attempt."""
 
     host: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ def folders_of(templates: Path | None) -> tuple[Path, ...]:
     return (BUILT_IN,) if templates is None else (templates, BUILT_IN)
 
 
-class Look(NamedTuple):
+class Look(msgspec.Struct, frozen=True):
     context: Mapping[str, object]
     """What templates are given: `tenant`, and its colours and links where it has some."""
     logo_uri: str | None = None

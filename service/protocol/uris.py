@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from typing import NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
+
+import msgspec
 
 _ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
@@ -95,7 +96,7 @@ def _unescape(escaped: re.Match[str]) -> str:
     return character if _UNRESERVED.fullmatch(character) else escaped[0].upper()
 
 
-class ClientIdUrl(NamedTuple):
+class ClientIdUrl(msgspec.Struct, frozen=True):
     """A URL that can be a client_id."""
 
     url: str

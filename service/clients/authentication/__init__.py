@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,7 +28,7 @@ class MethodParts(msgspec.Struct, frozen=True, kw_only=True):
     """The names of those that the settings of the server leave without any evidence."""
 
 
-class Method(NamedTuple):
+class Method(msgspec.Struct, frozen=True):
     """A method, whose class is imported where it is made: a command that reads the names does not wait for it."""
 
     implementation: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, cast
 
 import msgspec
 import structlog
@@ -31,7 +31,7 @@ _TYP = frozenset({UNNAMED, "jwt", "jose"})
 """The `typ` of JWT-SVIDs (JWT-SVID §2.3) and of other tokens, in lower case; Kubernetes writes none."""
 
 
-class Presented(NamedTuple):
+class Presented(msgspec.Struct, frozen=True):
     """A token as it came in: its issuer by its own word, and what a rule makes of its unverified claims."""
 
     token: str
