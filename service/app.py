@@ -19,7 +19,6 @@ from service.endpoints.backchannel_authentication import BackchannelAuthenticati
 from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
-from service.endpoints.create_account import CreateAccountEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
 from service.endpoints.device import DeviceEndpoint
 from service.endpoints.device_authorization import DeviceAuthorizationEndpoint
@@ -31,7 +30,12 @@ from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.endpoints.provider import ProviderEndpoint
 from service.endpoints.pushed_request import PushedRequestEndpoint
-from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
+from service.endpoints.redirect import (
+    CHANGE_PASSWORD,
+    HOME,
+    CreateAccountEndpoint,
+    RedirectEndpoint,
+)
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.second_factor import SecondFactorEndpoint
 from service.endpoints.security import SecurityEndpoint

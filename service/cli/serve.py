@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 
 from service.cli import settings
-from service.cli.authorities import late_authorities
 from service.cli.importing import without_unwanted
 from service.cli.settings import environment_option, flags_of, shown_as_refused
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
@@ -79,8 +78,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
 
         with redirect_stdout(sys.stderr):  # an operator's class may print something
             configuration = load_to_serve(file, environ)
-        with late_authorities():
-            from service.cli import serving  # noqa: PLC0415 - likewise
+        from service.cli import serving  # noqa: PLC0415 - likewise
 
     if configuration.store.url.startswith("memory:"):
         with without_unwanted():

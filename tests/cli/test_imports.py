@@ -12,28 +12,6 @@ import pytest
 from service.cli.shared_store import STORE_UNREACHABLE
 from tests.documentation.reading import REPOSITORY
 
-ASKED = """
-import json, ssl
-from service.cli.authorities import late_authorities
-with late_authorities():
-    import aiohttp.connector
-unverified = aiohttp.connector._SSL_CONTEXT_UNVERIFIED.cert_store_stats()
-context, wanted = aiohttp.connector._SSL_CONTEXT_VERIFIED, ssl.create_default_context()
-before = context.cert_store_stats()
-context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
-flags = [[each.verify_mode, each.verify_flags, each.check_hostname] for each in (context, wanted)]
-print(json.dumps([unverified, before, context.cert_store_stats(), wanted.cert_store_stats(), *flags]))
-"""
-
-
-def test_authorities_for_other_clients_are_loaded_with_their_first_connection() -> None:
-    told = subprocess.run([sys.executable, "-c", ASKED], check=True, capture_output=True).stdout
-    unverified, before, after, wanted, flags, wanted_flags = json.loads(told)
-    assert (unverified["x509"], before["x509"]) == (0, 0)
-    assert after == wanted
-    assert flags == wanted_flags
-
-
 SERVING = {
     "aiohttp",
     "jinja2",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
-from service.cli.authorities import late_authorities
 from service.cli.importing import without_unwanted
 
-with without_unwanted(), late_authorities():
+with without_unwanted():
     import_module("service.__main__")
     import_module("service.cli.serve")
     import_module("service.cli.serving")
