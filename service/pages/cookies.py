@@ -9,6 +9,8 @@ from typing import Literal
 import msgspec
 from aiohttp import web
 
+from service.authorize.visitors import SentCookies
+
 YEAR = 365 * 86400
 _WRITTEN_HERE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -55,6 +57,15 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True):
         sent = ";" + request.headers.get("Cookie", "").replace(" ", "")
         value = sent.rpartition(f";{self.name(cookie)}=")[2].partition(";")[0]
         return value if _WRITTEN_HERE.fullmatch(value) else ""
+
+    def read(self, request: web.Request) -> SentCookies:
+        """Return what the browser sends of the cookies that say who it is."""
+        return SentCookies(
+            browser=self.get(request, Cookie.BROWSER),
+            session=self.get(request, Cookie.SESSION),
+            partial_sign_in=self.get(request, Cookie.PARTIAL_SIGN_IN),
+            browser_state=self.get(request, Cookie.BROWSER_STATE),
+        )
 
     def set(
         self, response: web.StreamResponse, cookie: Cookie, value: str, *, max_age: int | None

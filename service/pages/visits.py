@@ -16,7 +16,7 @@ from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequ
 from service.authorize.parking import mark_in
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
-from service.authorize.visitors import SentCookies, Visitor, Visitors
+from service.authorize.visitors import Visitor, Visitors
 from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.http.proxy import ClientAddress
@@ -100,16 +100,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find_visitor(self, request: web.Request, *, fresh_login: str = "") -> Visitor:
         """Return the visitor to whom the cookies of this request belong."""
-        return await self.visitors.find(self._read_cookies(request), fresh_login=fresh_login)
-
-    def _read_cookies(self, request: web.Request) -> SentCookies:
-        get = self.cookies.get
-        return SentCookies(
-            browser=get(request, Cookie.BROWSER),
-            session=get(request, Cookie.SESSION),
-            partial_sign_in=get(request, Cookie.PARTIAL_SIGN_IN),
-            browser_state=get(request, Cookie.BROWSER_STATE),
-        )
+        return await self.visitors.find(self.cookies.read(request), fresh_login=fresh_login)
 
     def check_form(
         self, request: web.Request, params: Params, *, way_on: WayOn | None = None
@@ -292,13 +283,13 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         """Set the cookies that have changed: the browser's mark, its state, and a new session."""
         session = visitor.session
         lasts = session.ends_at - session.started_at if session and session.remember else None
-        get, put = self.cookies.get, self.cookies.set
-        if get(request, Cookie.BROWSER) != visitor.browser:
+        sent, put = self.cookies.read(request), self.cookies.set
+        if sent.browser != visitor.browser:
             put(response, Cookie.BROWSER, visitor.browser, max_age=None)
         partial_id = visitor.partial.id if visitor.partial else ""
-        if get(request, Cookie.PARTIAL_SIGN_IN) != partial_id:
+        if sent.partial_sign_in != partial_id:
             put(response, Cookie.PARTIAL_SIGN_IN, partial_id, max_age=LIFETIME)
-        if (get(request, Cookie.BROWSER_STATE) or SIGNED_OUT) != visitor.browser_state:
+        if (sent.browser_state or SIGNED_OUT) != visitor.browser_state:
             state_lasts = lasts if session else 0
             put(response, Cookie.BROWSER_STATE, visitor.browser_state, max_age=state_lasts)
         if visitor.new_cookie is not None:
