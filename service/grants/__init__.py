@@ -55,10 +55,10 @@ BUILTIN_GRANTS: dict[str, BuiltinGrant] = {
     "refresh_token": BuiltinGrant("refresh_token:RefreshTokenGrant"),
     "client_credentials": BuiltinGrant("client_credentials:ClientCredentialsGrant"),
     JWT_BEARER: BuiltinGrant("jwt_bearer:JwtBearerGrant"),
-    DEVICE_CODE: BuiltinGrant("device_code:DeviceCodeGrant"),
+    DEVICE_CODE: BuiltinGrant("polling:DeviceCodeGrant"),
     "password": BuiltinGrant("password:PasswordGrant", is_registrable=False),
     TOKEN_EXCHANGE: BuiltinGrant("token_exchange.grant:TokenExchangeGrant", is_registrable=False),
-    CIBA: BuiltinGrant("ciba:CibaGrant"),
+    CIBA: BuiltinGrant("polling:CibaGrant"),
 }
 """By grant type. To add one: a file in this folder, and a line here."""
 
