@@ -11,7 +11,7 @@ import re
 import socket
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -41,7 +41,7 @@ class Trace:
         self._seen: dict[int, FrameType] = {}
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> Generator[None]:
         sys.setprofile(self._note)
         try:
             yield
