@@ -73,12 +73,14 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     environ = {**os.environ, **given}
     gc.disable()  # until everything is there, and is looked at once
     configure_logs("warning", environ)  # for what an operator's class logs when it is imported
-    with shown_as_refused(given), without_unwanted():
-        from service.start.load import load_to_serve  # noqa: PLC0415 - without what libraries import in vain
+    with shown_as_refused(given):
+        with without_unwanted():
+            from service.cli import serving  # noqa: PLC0415 - without what libraries import in vain
+            from service.start.load import load_to_serve  # noqa: PLC0415 - likewise
 
+        # Nothing is hidden here: users from a database, and classes of the operator, are imported.
         with redirect_stdout(sys.stderr):  # an operator's class may print something
             configuration = load_to_serve(file, environ)
-        from service.cli import serving  # noqa: PLC0415 - likewise
 
     if configuration.store.url.startswith("memory:"):
         with without_unwanted():
