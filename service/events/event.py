@@ -20,7 +20,7 @@ class EventCounter(msgspec.Struct, frozen=True):
     name: str
     """Without the namespace of this service before it, and `_total` after it."""
     text: str
-    """The help text, which is also the description in docs/audit.md."""
+    """The help text, which is also the description in docs/reference/audit-events.md."""
     labels: tuple[str, ...] = ()
     """Members of the event. A label that a caller can invent values for is limited in observe/metrics.py."""
 
@@ -29,7 +29,7 @@ class Event(msgspec.Struct, frozen=True):
     """Something that happened.
 
     To add an event, write one subclass in the file of its topic. The docstring says when it happens: `make docs` copies
-    it to docs/audit.md, with the members and the counter.
+    it to docs/reference/audit-events.md, with the members and the counter.
     """
 
     level: ClassVar[Level] = "info"

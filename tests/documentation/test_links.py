@@ -36,3 +36,13 @@ def test_a_test_that_defends_is_there() -> None:
     ]
     assert len(named) > 80
     assert missing == []
+
+
+def test_a_page_that_the_code_names_is_there() -> None:
+    named = [
+        (file.relative_to(REPOSITORY).as_posix(), page)
+        for file in (REPOSITORY / "service").rglob("*.py")
+        for page in re.findall(r"\bdocs/[\w/-]+\.md\b", file.read_text())
+    ]
+    assert len(named) > 10
+    assert [(file, page) for file, page in named if not (REPOSITORY / page).exists()] == []
