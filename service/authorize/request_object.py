@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import msgspec
 import structlog
@@ -22,7 +21,7 @@ from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
 from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, check_times, time_in
+from service.keys.foreign_keys import UNNAMED, audiences_of, check_times, time_in
 from service.keys.jose import JwtRefused
 from service.keys.jwe import looks_encrypted
 from service.model.client import Client
@@ -184,8 +183,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
         if claims.get("iss") not in (None, client.client_id):
             raise InvalidRequestObject("iss of the request object is not the client_id")
         audience = claims.get("aud")
-        listed = cast("list[object]", audience) if isinstance(audience, list) else [audience]
-        if audience is not None and self.issuer not in listed:
+        if audience is not None and self.issuer not in audiences_of(audience):
             raise InvalidRequestObject("aud of the request object is not this service")
         if _CARRIERS & claims.keys():
             raise InvalidRequestObject("a request object holds no request and no request_uri")

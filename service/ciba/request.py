@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
 import msgspec
 import structlog
@@ -22,7 +21,7 @@ from service.identity.sessions import Sessions
 from service.identity.users import Directory
 from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, check_times, time_in
+from service.keys.foreign_keys import UNNAMED, audiences_of, check_times, time_in
 from service.keys.jose import JwtRefused
 from service.model.client import Client
 from service.model.handle import digest
@@ -232,9 +231,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_parties(self, claims: jose.VerifiedClaims, client: Client) -> None:
         """Raise JwtRefused unless it is for this service, and by the client where it names its issuer."""
-        audience = claims.get("aud")
-        listed = cast("list[object]", audience) if isinstance(audience, list) else [audience]
-        if self.id_tokens.issuer not in listed:
+        if self.id_tokens.issuer not in audiences_of(claims.get("aud")):
             raise JwtRefused("aud is not this service")
         if claims.get("iss") not in (None, client.client_id):
             raise JwtRefused("iss is not the client_id")

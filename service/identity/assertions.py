@@ -13,7 +13,7 @@ from service.events.event import Emit
 from service.events.tokens import AssertionReplayed, AssertionUsed
 from service.identity.providers.claims import find_linked_subject
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, accepted_header, check_times, time_in
+from service.keys.foreign_keys import UNNAMED, accepted_header, audiences_of, check_times, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, type_of, unverified_claims
 from service.model.client import Client
 from service.model.handle import digest
@@ -128,7 +128,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
             if aud not in (self.issuer, [self.issuer]):
                 raise JwtRefused("aud is not the issuer of this service alone")
             return
-        named = cast("list[object]", aud) if isinstance(aud, list) else [aud]
+        named = audiences_of(aud)
         usual = (self.issuer, token_endpoint_of(self.issuer))
         ours = (issuer.audience,) if issuer.audience else usual
         if not any(one in ours for one in named):

@@ -127,6 +127,11 @@ def _read_key(entry: Mapping[str, object], alg: str) -> Key | None:
     return None if entry.get("use", key.use) != key.use else key
 
 
+def audiences_of(aud: object) -> list[object]:
+    """Return the values of an `aud` claim, which is one value or an array of them (RFC 7519 §4.1.3)."""
+    return cast("list[object]", aud) if isinstance(aud, list) else [aud]
+
+
 def time_in(claims: Mapping[str, object], name: str) -> float | None:
     """Return a NumericDate, None if the claim is missing; JwtRefused if it is something else (RFC 7519 §2)."""
     value = claims.get(name)

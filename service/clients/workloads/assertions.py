@@ -12,7 +12,7 @@ import structlog
 from service.clients.workloads.keys import WorkloadKeys
 from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, accepted_header, check_times, time_in
+from service.keys.foreign_keys import UNNAMED, accepted_header, audiences_of, check_times, time_in
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.registry import ApiResource, LiveRegistry
@@ -82,7 +82,7 @@ class WorkloadAssertions(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_audience(self, aud: object, issuer: WorkloadIssuer) -> None:
         audience = issuer.audience or self.issuer
-        named = cast("list[object]", aud) if isinstance(aud, list) else [aud]
+        named = audiences_of(aud)
         if audience not in named:
             raise jose.JwtRefused("this service is not in its aud")
         if len(named) > 1 and not issuer.allow_other_audiences:

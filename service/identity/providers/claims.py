@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens
 from service.identity.sign_in import SignIn
-from service.keys.foreign_keys import time_in
+from service.keys.foreign_keys import audiences_of, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_header
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
@@ -39,7 +39,7 @@ def check_id_token(
 ) -> None:
     """Raise ProviderRefused with the first thing that is wrong with claims whose signature holds."""
     audience, azp, sub = claims.get("aud"), claims.get("azp"), claims.get("sub")
-    audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
+    audiences = audiences_of(audience)
     expires, issued, at = [_read_seconds(claims.get(name)) for name in ("exp", "iat", "auth_time")]
     past, future = now - clock_skew, now + clock_skew
     at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token or "")["alg"])

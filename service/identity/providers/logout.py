@@ -13,7 +13,7 @@ from service.events.providers import ProviderLogoutReceived, ProviderLogoutRefus
 from service.identity import provider_sessions
 from service.identity.providers.provider import ProviderDirectory, ProviderUnavailable
 from service.identity.sessions import Sessions
-from service.keys.foreign_keys import UNNAMED, check_times, time_in
+from service.keys.foreign_keys import UNNAMED, audiences_of, check_times, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
@@ -103,7 +103,7 @@ class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
 def _read_claims(claims: VerifiedClaims, provider: IdentityProvider) -> LogoutToken:
     """Return the claims, or raise JwtRefused with the first that is wrong (§2.6)."""
     audience, sub, sid, jti = (claims.get(name) for name in ("aud", "sub", "sid", "jti"))
-    audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
+    audiences = audiences_of(audience)
     events, issued, expires = claims.get("events"), time_in(claims, "iat"), time_in(claims, "exp")
     event = cast("dict[str, object]", events).get(EVENT) if isinstance(events, Mapping) else None
     problems = (
