@@ -20,16 +20,18 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from aiohttp import ClientSession
 
 from service.app import create_app
-from service.server.server import Runner
 from service.start.load import load
+from service.web.server.server import Runner
 
 REPOSITORY = Path(__file__).parents[1]
 SERVICE = REPOSITORY / "service"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"  # of RFC 7636 Appendix B
 CALLBACK = "http://localhost:5173/callback"
-TOOLS = ("http", "keys", "model", "observe", "protocol", "server", "store")
+TOOLS = ("keys", "model", "observe", "protocol", "store", "web")
 """Folders of what every request uses: they are counted, but are no feature's code."""
+PAGES = "web/pages/"
+"""No tool: it shows what the features say."""
 
 
 class Trace:
@@ -57,12 +59,12 @@ class Trace:
         )
         above = list(self._files_above(frame))
         file = frame.f_code.co_filename
-        is_of_request = bool(above) and above[-1].startswith(f"{self._folder}server/")
+        is_of_request = bool(above) and above[-1].startswith(f"{self._folder}web/server/")
         if file.startswith(self._folder) and is_of_request and file != above[0]:
             self.entries[file.removeprefix(self._folder)] += 1
 
     def _files_above(self, frame: FrameType) -> Iterator[str]:
-        """Yield the files of the folder whose functions wait for this one, the nearest first; background work has none of `server/`."""
+        """Yield the files of the folder whose functions wait for this one, the nearest first; background work has none of `web/server/`."""
         above = frame.f_back
         while above is not None:
             if above.f_code.co_filename.startswith(self._folder):
@@ -133,7 +135,7 @@ def main() -> None:
 
 def _is_tool(file: str) -> bool:
     folder, slash, _ = file.partition("/")
-    return folder in TOOLS or not slash
+    return (folder in TOOLS and not file.startswith(PAGES)) or not slash
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
-from service.pages.looks import BUILT_IN
+from service.web.pages.looks import BUILT_IN
 
 ASKED = Path("build/texts.yaml")
 Translation = str | list[str] | None

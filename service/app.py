@@ -43,12 +43,12 @@ from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.events.event import Emit
-from service.http.client_requests import ClientRequests
-from service.http.endpoint import Endpoint
 from service.identity.providers.logout import ProviderLogout
-from service.pages.cookies import Cookie
-from service.pages.visits import ACCOUNT
 from service.tokens.forwarded import ForwardedTokens
+from service.web.client_requests import ClientRequests
+from service.web.endpoint import Endpoint
+from service.web.pages.cookies import Cookie
+from service.web.pages.visits import ACCOUNT
 from service.wiring.features import Features
 from service.wiring.serving import (
     Ciba,

@@ -26,8 +26,8 @@ from argon2 import PasswordHasher
 
 from service.app import Service, create_app
 from service.keys.jose import unverified_claims
-from service.server.server import Runner
 from service.start.load import load_to_serve
+from service.web.server.server import Runner
 
 CLIENT = "client"
 """The client that uses the grant."""

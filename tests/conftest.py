@@ -27,8 +27,8 @@ from redis import Redis
 
 from service.app import create_app
 from service.keys import stored_keys
-from service.pages import locales
-from service.server.server import Runner
+from service.web.pages import locales
+from service.web.server.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.redis_server import accepts_connections

@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 import yaml
 from playwright.sync_api import Browser, Page, StorageState, ViewportSize
 
-from service.pages.locales import known_languages
-from service.pages.looks import BUILT_IN
+from service.web.pages.locales import known_languages
+from service.web.pages.looks import BUILT_IN
 
 REPOSITORY = Path(__file__).parents[2]
 SCREENSHOTS = REPOSITORY / "build/screenshots"

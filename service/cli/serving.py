@@ -22,10 +22,10 @@ from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
 from service.keys.schedule import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
-from service.server.accepting import ServerTls
-from service.server.connections import allow_many_files
-from service.server.listening import CannotListen, listen
-from service.server.process import Listening, Process
+from service.web.server.accepting import ServerTls
+from service.web.server.connections import allow_many_files
+from service.web.server.listening import CannotListen, listen
+from service.web.server.process import Listening, Process
 
 HTTP_PORT = 80
 """Where http goes that names no port (RFC 9110 §4.2.1)."""

@@ -24,7 +24,7 @@ from gunicorn.workers.base import Worker
 from prometheus_client import multiprocess, values
 
 from service.cli.serving import Serving, Sockets
-from service.server.process import SIGNALS, STOPS
+from service.web.server.process import SIGNALS, STOPS
 
 SILENCE = 60
 """Seconds without a sign of life after which a worker is replaced."""

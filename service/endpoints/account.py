@@ -14,10 +14,10 @@ from service.identity.access import ClientAccess, GrantedAccess
 from service.logout.request import UserLogout
 from service.model.client import Client
 from service.model.session import Session
-from service.pages.display import PageOf, page_of, shown_scopes, shown_summaries
-from service.pages.visits import ACCOUNT, Visit, Visits
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
+from service.web.pages.display import PageOf, page_of, shown_scopes, shown_summaries
+from service.web.pages.visits import ACCOUNT, Visit, Visits
 
 
 class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):

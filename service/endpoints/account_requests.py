@@ -16,11 +16,11 @@ from service.identity.providers.claims import with_trusted_methods
 from service.model.client import Client
 from service.model.factors import Factors
 from service.model.session import Session
-from service.pages.display import shown_details, shown_scopes
-from service.pages.error_page import SignInOver, WayOn
-from service.pages.visits import REQUESTS, SECURITY, Visit, Visits
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.tokens.permitted import may_use
+from service.web.pages.display import shown_details, shown_scopes
+from service.web.pages.error_page import SignInOver, WayOn
+from service.web.pages.visits import REQUESTS, SECURITY, Visit, Visits
 
 
 class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,14 +13,14 @@ from service.authorize.steps import LOGIN
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
 from service.identity.factors.methods import MFA
 from service.identity.sign_in import SignIn
-from service.pages.factor_pages import (
+from service.protocol.errors import AccessDenied
+from service.web.pages.factor_pages import (
     asked_on,
     links_to_others,
     notice_of_recovery_codes,
     read_attempt,
 )
-from service.pages.visits import ACCOUNT, ADD_FACTOR, SECURITY, Visit, Visits, return_path
-from service.protocol.errors import AccessDenied
+from service.web.pages.visits import ACCOUNT, ADD_FACTOR, SECURITY, Visit, Visits, return_path
 
 PATH = ADD_FACTOR
 

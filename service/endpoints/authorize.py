@@ -11,9 +11,7 @@ from aiohttp import web
 from service.authorize.request_object import Arrival
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.keys import ClientAlgorithms
-from service.http.parameters import query_params, raw_form_params
 from service.model.catalogue import Registrable
-from service.pages.visits import Visits
 from service.protocol.authorization_request import CREATE, PROMPTS, RESPONSE_TYPES
 from service.protocol.errors import (
     AlreadyAnswered,
@@ -25,6 +23,8 @@ from service.protocol.errors import (
 from service.protocol.params import Params
 from service.protocol.paths import AUTHORIZE
 from service.protocol.pkce import PLAIN, S256
+from service.web.pages.visits import Visits
+from service.web.parameters import query_params, raw_form_params
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -12,15 +12,15 @@ from service.ciba.request import CibaReader, CibaRequest
 from service.clock import clock
 from service.events.ciba import CibaRequested
 from service.events.event import Emit
-from service.http.client_requests import ClientRequests
-from service.http.endpoint import Answer, Direct, Message, Route, json_answer
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.backchannel import AuthenticationNotice
 from service.model.catalogue import Registrable
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
-from service.pages.visits import REQUESTS
 from service.protocol.paths import BACKCHANNEL_AUTHENTICATION
+from service.web.client_requests import ClientRequests
+from service.web.endpoint import Answer, Direct, Message, Route, json_answer
+from service.web.pages.visits import REQUESTS
 
 
 class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=True):

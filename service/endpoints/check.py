@@ -18,17 +18,6 @@ from service.events.clients import ClientRefused
 from service.events.event import Emit
 from service.events.tokens import TokenChecked
 from service.grants.token_exchange.transaction_token import TransactionTokens
-from service.http.endpoint import (
-    NOSNIFF,
-    Answer,
-    Direct,
-    Fields,
-    Message,
-    Route,
-    WholeRequest,
-    raw_path,
-)
-from service.http.key_proofs import OriginalRequest, TokenGuard
 from service.model.credentials import RequestCredentials
 from service.model.registry import ApiResource, Demand, LiveRegistry
 from service.protocol.errors import (
@@ -47,6 +36,17 @@ from service.protocol.scope import format_scope, split_scope
 from service.tokens.active import ActiveToken
 from service.tokens.authorization_details import details_for
 from service.tokens.forwarded import ForwardedTokens
+from service.web.endpoint import (
+    NOSNIFF,
+    Answer,
+    Direct,
+    Fields,
+    Message,
+    Route,
+    WholeRequest,
+    raw_path,
+)
+from service.web.key_proofs import OriginalRequest, TokenGuard
 
 PATH = "/connect/check/"
 CREDENTIALS = "X-Check-Authorization"

@@ -9,8 +9,8 @@ from typing import Self
 import msgspec
 from aiohttp import web
 
-from service.pages.looks import BUILT_IN
-from service.pages.pages import script_hash
+from service.web.pages.looks import BUILT_IN
+from service.web.pages.pages import script_hash
 
 PATH = "/connect/checksession"
 MAX_AGE = 3600

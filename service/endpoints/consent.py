@@ -16,13 +16,13 @@ from service.events.authorizations import ConsentDenied, ConsentGiven
 from service.identity.access import Wishes
 from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
-from service.pages.display import shown_details, shown_scopes, shown_values
-from service.pages.visits import Visit, Visits
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
 from service.tokens.permitted import gives_access
+from service.web.pages.display import shown_details, shown_scopes, shown_values
+from service.web.pages.visits import Visit, Visits
 
 PATH = CONSENT.path
 

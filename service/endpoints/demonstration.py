@@ -20,9 +20,6 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.authorize.device import PATH as VERIFICATION
 from service.clock import clock
-from service.http.endpoint import Answer, WholeRequest, see_other
-from service.http.gate import GATE, REQUEST_ID
-from service.http.parameters import FORM
 from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
 from service.model.authorization import DELEGATION
@@ -30,7 +27,6 @@ from service.model.client import Client, verifies_any
 from service.model.polling import CIBA, DEVICE_CODE
 from service.model.registry import Registry
 from service.model.request_context import request_id
-from service.pages.visits import REQUESTS, Visits, csrf_token
 from service.protocol.errors import InvalidRequest
 from service.protocol.paths import (
     BACKCHANNEL_AUTHENTICATION,
@@ -42,6 +38,10 @@ from service.protocol.paths import (
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.uris import is_loopback
+from service.web.endpoint import Answer, WholeRequest, see_other
+from service.web.gate import GATE, REQUEST_ID
+from service.web.pages.visits import REQUESTS, Visits, csrf_token
+from service.web.parameters import FORM
 
 PATH = "/"
 TEMPLATE = "demonstration.html"

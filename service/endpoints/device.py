@@ -12,10 +12,10 @@ from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction
 from service.authorize.user_codes import format_user_code, parse_user_code
 from service.events.authorizations import ConsentGiven
-from service.pages.display import shown_details, shown_scopes
-from service.pages.visits import Visit, Visits
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidRequest
+from service.web.pages.display import shown_details, shown_scopes
+from service.web.pages.visits import Visit, Visits
 
 MAX_TYPED = 40
 """Characters that the field takes."""

@@ -15,8 +15,6 @@ from service.authorize.user_codes import format_user_code, new_user_code
 from service.clock import clock
 from service.events.authorizations import DeviceAuthorizationStarted
 from service.events.event import Emit
-from service.http.client_requests import ClientRequest, ClientRequests
-from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
 from service.model.handle import digest
@@ -37,6 +35,8 @@ from service.store.stores import Stores
 from service.tokens.granting import ScopeRule
 from service.tokens.polling import INTERVAL, StartedPolling, start
 from service.tokens.scope import requested_scope
+from service.web.client_requests import ClientRequest, ClientRequests
+from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 
 ATTEMPTS = 5
 """User codes to try: one in ten thousand millions is taken already, even where many devices wait."""

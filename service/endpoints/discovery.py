@@ -9,7 +9,10 @@ import msgspec
 import orjson
 
 from service.clients.keys import ClientAlgorithms
-from service.http.endpoint import (
+from service.model.catalogue import Registrable
+from service.model.registry import Registry
+from service.protocol.scope import OFFLINE_ACCESS
+from service.web.endpoint import (
     ANY_ORIGIN,
     Answer,
     Described,
@@ -19,9 +22,6 @@ from service.http.endpoint import (
     Route,
     document_fields,
 )
-from service.model.catalogue import Registrable
-from service.model.registry import Registry
-from service.protocol.scope import OFFLINE_ACCESS
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"

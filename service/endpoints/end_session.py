@@ -12,13 +12,13 @@ from aiohttp import web
 from service.authorize.flow import NextStep
 from service.authorize.parking import Parking
 from service.authorize.visitors import Visitor
-from service.http.endpoint import see_other
-from service.http.parameters import form_params, query_params
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
-from service.pages.cookies import Cookie
-from service.pages.visits import ACCOUNT, Visits, csrf_token
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
+from service.web.endpoint import see_other
+from service.web.pages.cookies import Cookie
+from service.web.pages.visits import ACCOUNT, Visits, csrf_token
+from service.web.parameters import form_params, query_params
 
 log = structlog.stdlib.get_logger(__name__)
 

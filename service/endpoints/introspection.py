@@ -12,18 +12,6 @@ from service.clock import clock
 from service.events.clients import ClientRefused
 from service.events.event import Emit, Event
 from service.events.tokens import TokenIntrospected
-from service.http.endpoint import (
-    Answer,
-    Direct,
-    Message,
-    Route,
-    WholeRequest,
-    json_answer,
-    jwt_fields,
-)
-from service.http.parameters import JSON, form_params
-from service.http.remembered_answers import RememberedAnswers, Sources, key_of
-from service.http.sent_credentials import CredentialReader
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import token_type
 from service.model.client import Client
@@ -38,6 +26,18 @@ from service.tokens.authorization_details import details_for
 from service.tokens.claims import foreign_claims
 from service.tokens.refresh_token import ActiveRefreshToken
 from service.tokens.subject import SubjectIdentifiers
+from service.web.endpoint import (
+    Answer,
+    Direct,
+    Message,
+    Route,
+    WholeRequest,
+    json_answer,
+    jwt_fields,
+)
+from service.web.parameters import JSON, form_params
+from service.web.remembered_answers import RememberedAnswers, Sources, key_of
+from service.web.sent_credentials import CredentialReader
 
 Caller = Api | Client
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from service.authorize.flow import WaitingRequest
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.clock import clock
-from service.http.endpoint import see_other
 from service.identity.password_sign_in import AMR, PasswordSignIn
 from service.identity.providers.provider import (
     ProviderFailed,
@@ -24,11 +23,12 @@ from service.identity.sign_in import SignIn
 from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, PasswordExpired, User
-from service.pages.login_page import LoginPage, accepts_passwords
-from service.pages.visits import SECURITY, Visit, Visits, return_path
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
 from service.protocol.typed_text import find_domain, trim_name
+from service.web.endpoint import see_other
+from service.web.pages.login_page import LoginPage, accepts_passwords
+from service.web.pages.visits import SECURITY, Visit, Visits, return_path
 
 
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,12 +11,12 @@ import msgspec
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from service.http.endpoint import json_answer
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
 from service.model.request_context import current_request
 from service.store.keyvalue import StoreUnavailable
 from service.store.memory import StoreMemory
+from service.web.endpoint import json_answer
 
 PROBE_SECONDS = 0.25
 """Until the store has to answer; load balancers allow a second for all."""

@@ -8,7 +8,12 @@ from urllib.parse import unquote
 import msgspec
 import orjson
 
-from service.http.endpoint import (
+from service.keys.algorithms import SIGNING_ALGORITHMS
+from service.model.registry import ApiResource, LiveRegistry, Registry
+from service.model.types import LocalText
+from service.protocol.errors import InvalidRequest
+from service.protocol.paths import PROTECTED_RESOURCE
+from service.web.endpoint import (
     ANY_ORIGIN,
     Answer,
     Direct,
@@ -18,11 +23,6 @@ from service.http.endpoint import (
     json_answer,
     raw_path,
 )
-from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.model.registry import ApiResource, LiveRegistry, Registry
-from service.model.types import LocalText
-from service.protocol.errors import InvalidRequest
-from service.protocol.paths import PROTECTED_RESOURCE
 
 _FIELDS = document_fields(max_age=300)
 _UNKNOWN = {

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import msgspec
 from aiohttp import web
 
-from service.http.endpoint import Answer, Route, document_fields, empty_answer
-from service.http.parameters import form_params
 from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.providers.logout import ProviderLogout
 from service.identity.providers.provider import ProviderUnavailable
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidRequest, TemporarilyUnavailable
+from service.web.endpoint import Answer, Route, document_fields, empty_answer
+from service.web.parameters import form_params
 
 BACKCHANNEL_LOGOUT = "/connect/idp/{name}/backchannel_logout"
 KEYS = "/connect/idp/{name}/jwks"

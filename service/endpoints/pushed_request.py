@@ -12,11 +12,11 @@ from service.authorize.checks import ArrivingRequests
 from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
 from service.config.schema.file import Settings
-from service.http.client_requests import ClientRequest, ClientRequests
-from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.model.authorization import Confirmation
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
+from service.web.client_requests import ClientRequest, ClientRequests
+from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 
 PATH = "/connect/par"
 

@@ -8,9 +8,9 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.steps import CREATE_ACCOUNT_PATH, LOGIN, find_register_link
-from service.http.endpoint import see_other
-from service.pages.visits import Visits
 from service.protocol.redirect_uri import with_query
+from service.web.endpoint import see_other
+from service.web.pages.visits import Visits
 
 HOME = "/"
 CHANGE_PASSWORD = "/.well-known/change-password"

@@ -13,7 +13,12 @@ from aiohttp import web
 from service.clients.registration.registration import ClientRegistration, Registration
 from service.events.clients import RegistrationRefused
 from service.events.event import Emit
-from service.http.endpoint import (
+from service.model import types
+from service.model.client_metadata import RegisteredClient
+from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
+from service.protocol.http_headers import bearer_challenge
+from service.store.rate_limit import RateLimit
+from service.web.endpoint import (
     ANY_ORIGIN,
     Answer,
     Direct,
@@ -22,14 +27,9 @@ from service.http.endpoint import (
     empty_answer,
     json_answer,
 )
-from service.http.parameters import json_object
-from service.http.proxy import ClientAddress
-from service.http.sent_credentials import presented_token
-from service.model import types
-from service.model.client_metadata import RegisteredClient
-from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
-from service.protocol.http_headers import bearer_challenge
-from service.store.rate_limit import RateLimit
+from service.web.parameters import json_object
+from service.web.proxy import ClientAddress
+from service.web.sent_credentials import presented_token
 
 PATH = "/connect/register"
 ONE = PATH + "/{client_id}"

@@ -10,14 +10,14 @@ from service.clients.authentication.authentication import ClientAuthentication
 from service.events.clients import ClientRefused
 from service.events.event import Emit
 from service.events.tokens import TokenRevoked
-from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, empty_answer
-from service.http.parameters import form_params
-from service.http.sent_credentials import CredentialReader
 from service.model.client import Client
 from service.protocol.errors import InvalidClient
 from service.protocol.paths import REVOCATION
 from service.tokens.active import ActiveTokens, selector_of
 from service.tokens.liveness import Revocation
+from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, empty_answer
+from service.web.parameters import form_params
+from service.web.sent_credentials import CredentialReader
 
 
 class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,13 +14,21 @@ from service.identity.factors.methods import MFA
 from service.identity.factors.second_factors import SecondFactors, find_requirement
 from service.identity.sign_in import SignIn
 from service.model.handle import digest
-from service.pages.factor_pages import (
+from service.protocol.errors import AccessDenied
+from service.web.pages.factor_pages import (
     asked_on,
     links_to_others,
     read_attempt,
 )
-from service.pages.visits import ACCOUNT, ADD_FACTOR, SECURITY, Notice, Visit, Visits, return_path
-from service.protocol.errors import AccessDenied
+from service.web.pages.visits import (
+    ACCOUNT,
+    ADD_FACTOR,
+    SECURITY,
+    Notice,
+    Visit,
+    Visits,
+    return_path,
+)
 
 PATH = SECOND_FACTOR.path
 

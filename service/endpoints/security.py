@@ -11,9 +11,9 @@ from service.identity.factors.enrolment import FactorChanges, read_name
 from service.model.factors import Factors, Passkey, Totp
 from service.model.session import Session
 from service.model.user import LOCAL
-from service.pages.factor_pages import notice_of_recovery_codes
-from service.pages.visits import ADD_FACTOR, SECURITY, Visit, Visits
 from service.protocol.errors import InvalidRequest
+from service.web.pages.factor_pages import notice_of_recovery_codes
+from service.web.pages.visits import ADD_FACTOR, SECURITY, Visit, Visits
 
 PATH = SECURITY
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from service.authorize.flow import WaitingRequest
 from service.authorize.steps import LOGIN, NOT_ALLOWED, SELECT_ACCOUNT
-from service.pages.visits import Visit, Visits
 from service.protocol.errors import AccessDenied
+from service.web.pages.visits import Visit, Visits
 
 
 class SelectAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,10 +12,6 @@ from service.events.event import Emit
 from service.events.tokens import TokenRefused
 from service.grants import Grants
 from service.grants.token_exchange import id_jag as issued_id_jag
-from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
-from service.http.key_proofs import KeyProofs
-from service.http.parameters import form_params
-from service.http.sent_credentials import CredentialReader
 from service.identity import received_id_jag
 from service.identity.users import Subjects
 from service.keys.algorithms import SIGNING_ALGORITHMS
@@ -44,6 +40,10 @@ from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.refresh_token import EXPIRATION_METADATA
 from service.tokens.scope import requested_access
+from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
+from service.web.key_proofs import KeyProofs
+from service.web.parameters import form_params
+from service.web.sent_credentials import CredentialReader
 
 
 class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,16 +9,6 @@ import msgspec
 import orjson
 
 from service.clients.keys import ClientAlgorithms, ClientKeys
-from service.http.endpoint import (
-    CLIENT_ORIGINS,
-    Answer,
-    Direct,
-    Message,
-    Route,
-    json_answer,
-    jwt_fields,
-)
-from service.http.key_proofs import TokenGuard
 from service.identity.users import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
@@ -29,6 +19,16 @@ from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken
 from service.tokens.claims import askable, claims_of_scope, select_claims, without_protocol_claims
 from service.tokens.subject import SubjectIdentifiers
+from service.web.endpoint import (
+    CLIENT_ORIGINS,
+    Answer,
+    Direct,
+    Message,
+    Route,
+    json_answer,
+    jwt_fields,
+)
+from service.web.key_proofs import TokenGuard
 
 PATH = "/connect/userinfo"
 _JWT = jwt_fields("application/jwt")

@@ -68,8 +68,8 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
     if unfit:
         yield from unfit
         return
-    from service.server.accepting import ServerTls  # noqa: PLC0415
     from service.tls import KeyIsEncrypted  # noqa: PLC0415
+    from service.web.server.accepting import ServerTls  # noqa: PLC0415
 
     try:
         ServerTls(tls)
@@ -128,8 +128,8 @@ def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
     """A page in a language has words to show; those of the templates themselves are English."""
     if set(file.ui.locales) == {"en"}:
         return
-    from service.pages.locales import has_messages, known_languages  # noqa: PLC0415
-    from service.pages.looks import folders_of  # noqa: PLC0415
+    from service.web.pages.locales import has_messages, known_languages  # noqa: PLC0415
+    from service.web.pages.looks import folders_of  # noqa: PLC0415
 
     folders = folders_of(file.ui.templates)
     for at, name in enumerate(file.ui.locales):
@@ -144,8 +144,8 @@ def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
     folder = file.ui.templates
     if folder is None or not folder.is_dir():
         return
-    from service.pages.locales import why_not_read  # noqa: PLC0415
-    from service.pages.templates import why_not_compiled  # noqa: PLC0415
+    from service.web.pages.locales import why_not_read  # noqa: PLC0415
+    from service.web.pages.templates import why_not_compiled  # noqa: PLC0415
 
     for reason in (*why_not_compiled(folder), *why_not_read(folder, file.ui.locales)):
         yield Finding(("ui", "templates"), reason)
@@ -161,7 +161,7 @@ def colours_are_readable(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _judge_colour(name: str, text: str) -> Iterator[Finding]:
-    from service.pages import colours  # noqa: PLC0415
+    from service.web.pages import colours  # noqa: PLC0415
 
     try:
         colour = colours.parse_colour(text)

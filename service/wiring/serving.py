@@ -16,13 +16,6 @@ from service.ciba.messages import Messages, SafeNotifier, open_notifier
 from service.ciba.pending import PER_MINUTE, CibaRequests
 from service.ciba.request import CibaReader, Hints, UserCodes
 from service.config.schema.server import Server, Session
-from service.http.cors import Cors
-from service.http.endpoint import Direct, DirectRoutes, Endpoint
-from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
-from service.http.key_proofs import KeyProofs, TokenGuard
-from service.http.proxy import ClientAddress, Mount
-from service.http.remembered_answers import RememberedAnswers
-from service.http.sent_credentials import CredentialReader
 from service.keys.key_source import follow_keys
 from service.keys.keyring import KeyRing
 from service.logout.back_channel import BackChannel
@@ -32,14 +25,21 @@ from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.outbox.delivering import Deliveries
 from service.outbox.queue import LEASE_MARGIN, D, Outbox
-from service.pages.cookies import Cookies
-from service.pages.error_page import ErrorPages
-from service.pages.login_page import LoginPage
-from service.pages.pages import Pages
-from service.pages.visits import Visits
 from service.protocol.uris import is_loopback
-from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.store.records import Queue, Records
+from service.web.cors import Cors
+from service.web.endpoint import Direct, DirectRoutes, Endpoint
+from service.web.gate import GATE, Gate, SecurityHeaders, name_endpoint
+from service.web.key_proofs import KeyProofs, TokenGuard
+from service.web.pages.cookies import Cookies
+from service.web.pages.error_page import ErrorPages
+from service.web.pages.login_page import LoginPage
+from service.web.pages.pages import Pages
+from service.web.pages.visits import Visits
+from service.web.proxy import ClientAddress, Mount
+from service.web.remembered_answers import RememberedAnswers
+from service.web.sent_credentials import CredentialReader
+from service.web.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.wiring.features import Features
 from service.wiring.shared import Shared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.pages.display import PER_PAGE
+from service.web.pages.display import PER_PAGE
 from tests.account.account_page import account, clients_on, sessions_on
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

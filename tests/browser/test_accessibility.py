@@ -12,7 +12,7 @@ from aiohttp import web
 from playwright.async_api import Browser as Chromium
 from playwright.async_api import Page
 
-from service.pages.looks import BUILT_IN
+from service.web.pages.looks import BUILT_IN
 from tests.driving.chromium import CHROMIUM
 from tests.pages.screens import PAGES, Browser
 

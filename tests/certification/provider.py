@@ -13,8 +13,8 @@ import yaml
 from aiohttp import ClientSession, DummyCookieJar, web
 
 from service.app import create_app
-from service.server.server import Runner
 from service.start.load import load
+from service.web.server.server import Runner
 from tests.certification.suite_site import SuiteSite
 from tests.driving.registry import password_of
 from tests.driving.service import Answer, RunningService

@@ -103,7 +103,7 @@ UNUSED = {
     "service.clients.registration.metadata",
     "service.clients.registration.registration",
     "service.endpoints.register",
-    "service.pages.locales",
+    "service.web.pages.locales",
 }
 """What the first page takes, what clients need that register themselves, and what was needed for a stop only."""
 

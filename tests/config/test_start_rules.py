@@ -14,10 +14,10 @@ from service.config.problem import ConfigError, Finding
 from service.config.schema.file import ConfigurationFile
 from service.events.operations import RegistryReloadRefused
 from service.keys.jose import Key
-from service.pages.locales import known_languages
-from service.pages.looks import BUILT_IN
 from service.start.checks import START_RULES
 from service.start.load import inspect, load
+from service.web.pages.locales import known_languages
+from service.web.pages.looks import BUILT_IN
 from tests.driving.certificate import certified, with_passphrase
 
 SOUND = "issuer: https://auth.example.com\n"

@@ -242,7 +242,7 @@ async def test_it_ends_with_the_token(
     """Even if Redis, whose clock goes on as before, still has its record."""
     expires_at = (await service.introspect(token)).json["exp"]
     for now, is_active in ((expires_at - 1, True), (expires_at, False)):
-        monkeypatch.setattr("service.http.remembered_answers.clock", lambda now=now: now)
+        monkeypatch.setattr("service.web.remembered_answers.clock", lambda now=now: now)
         monkeypatch.setattr("service.tokens.active.clock", lambda now=now: now)
         assert await service.is_active(token) is is_active
 
@@ -260,7 +260,7 @@ async def test_a_token_takes_little_memory(service: RunningService) -> None:
         gc.collect()
         made = tracemalloc.take_snapshot().filter_traces(
             [
-                tracemalloc.Filter(True, "*/service/http/*"),
+                tracemalloc.Filter(True, "*/service/web/*"),
                 tracemalloc.Filter(True, "*/service/store/*"),
             ]
         )

@@ -16,8 +16,8 @@ import httpx2
 import pytest
 
 from service.events.timings import RequestAnswered
-from service.server import connections
-from service.server.connections import DropReason
+from service.web.server import connections
+from service.web.server.connections import DropReason
 from tests.driving.program import eventually
 from tests.driving.service import RunningService
 from tests.operations.conftest import Serve

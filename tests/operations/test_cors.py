@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.endpoints.discovery import DiscoveryEndpoint
-from service.http.endpoint import Direct, ScriptAccess
+from service.web.endpoint import Direct, ScriptAccess
 from tests.conftest import Start
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.http.endpoint import Answer, Direct, DirectRoutes, Fields
-from service.http.proxy import Mount
 from service.observe.readings import ConnectionMetrics
-from service.server.connections import Connections
-from service.server.fast_lane import Lane
-from service.server.whole_requests import LARGEST
+from service.web.endpoint import Answer, Direct, DirectRoutes, Fields
+from service.web.proxy import Mount
+from service.web.server.connections import Connections
+from service.web.server.fast_lane import Lane
+from service.web.server.whole_requests import LARGEST
 from tests.driving.service import RunningService
 
 Start = Callable[..., Awaitable[RunningService]]

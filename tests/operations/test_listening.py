@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from service.server import listening
+from service.web.server import listening
 from tests.driving.program import Program
 from tests.operations.conftest import CONFIG, Serve, token_from
 

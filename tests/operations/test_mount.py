@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.http.proxy import Mount
+from service.web.proxy import Mount
 
 OWN = [
     *("/", "/connect/token", "/account", "/account/login", "/.well-known/jwks.json"),

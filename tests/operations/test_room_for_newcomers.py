@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from service.server import connections
+from service.web.server import connections
 from tests.conftest import Start
 from tests.driving.redis_servers import RedisServer
 from tests.driving.registry import fresh_configuration

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from service.server.connections import MAX_UNFINISHED_HEADS
+from service.web.server.connections import MAX_UNFINISHED_HEADS
 from tests.driving.program import eventually
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import CONFIG, Serve, token_from

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from service.config.schema.server import Server
-from service.server.connections import FILES_RESERVED, MAX_CONNECTIONS
+from service.web.server.connections import FILES_RESERVED, MAX_CONNECTIONS
 from tests.driving.process import REPOSITORY
 from tests.driving.program import SECONDS
 from tests.operations.conftest import Serve, token_from

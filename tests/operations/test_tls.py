@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.config.schema.server import Tls
-from service.server.accepting import ServerTls
+from service.web.server.accepting import ServerTls
 from tests.driving.authority import root
 from tests.driving.certificate import certified
 from tests.driving.handshake import agreed

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from service.config.convert import convert
 from service.config.schema.file import Ui
-from service.pages.cookies import Cookies
-from service.pages.locales import known_languages
-from service.pages.looks import BUILT_IN
-from service.pages.pages import Pages
+from service.web.pages.cookies import Cookies
+from service.web.pages.locales import known_languages
+from service.web.pages.looks import BUILT_IN
+from service.web.pages.pages import Pages
 from tests.identity.people import Live
 
 LANGUAGES = known_languages([BUILT_IN])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from scripts.texts import collect_texts, is_translated, messages_in, read_catalogue
-from service.pages.locales import Locales
-from service.pages.looks import BUILT_IN
+from service.web.pages.locales import Locales
+from service.web.pages.looks import BUILT_IN
 from tests.pages.screens import LANGUAGES
 
 CATALOGUES = sorted(BUILT_IN.glob("locales/*/LC_MESSAGES/messages.po"))

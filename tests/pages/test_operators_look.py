@@ -11,15 +11,15 @@ import pytest
 from coloraide import Color
 
 from service.config.problem import CannotServe
-from service.pages.colours import (
+from service.start.checks import START_RULES
+from service.start.load import inspect
+from service.web.pages.colours import (
     READABLE,
     parse_colour,
     style_sheet_of_accent,
     style_sheet_of_background,
 )
-from service.pages.looks import style_sheet
-from service.start.checks import START_RULES
-from service.start.load import inspect
+from service.web.pages.looks import style_sheet
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 
 

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from service.pages.looks import BUILT_IN
+from service.web.pages.looks import BUILT_IN
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("9110#12.5.3")

@@ -13,7 +13,7 @@ from fakeredis import FakeServer
 
 from service.app import create_app
 from service.config.configuration import Configuration
-from service.server.server import Runner
+from service.web.server.server import Runner
 from tests.driving.authority import Certified
 from tests.driving.browser import Browser
 from tests.driving.client_app import PUBLIC, REDIRECT_URIS, ClientApp

@@ -17,10 +17,10 @@ from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.authorize.steps import BUILTIN_STEPS, LOGIN
 from service.clock import clock
-from service.http.endpoint import Endpoint
-from service.pages.error_page import ErrorPages
-from service.pages.visits import Visit, Visits
 from service.protocol.errors import AccessDenied, InteractionRequired
+from service.web.endpoint import Endpoint
+from service.web.pages.error_page import ErrorPages
+from service.web.pages.visits import Visit, Visits
 from service.wiring.features import Features
 from service.wiring.serving import Edge
 

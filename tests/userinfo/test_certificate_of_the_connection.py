@@ -19,9 +19,9 @@ from service.config.convert import convert
 from service.config.schema.server import Tls
 from service.keys.jose import unverified_claims
 from service.protocol.octets import base64url
-from service.server.accepting import ServerTls
-from service.server.server import Runner
 from service.start.load import load
+from service.web.server.accepting import ServerTls
+from service.web.server.server import Runner
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.certificate import certified
 from tests.driving.service import RunningService

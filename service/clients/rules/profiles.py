@@ -53,7 +53,7 @@ RULES: tuple[Rule, ...] = (
         name="no_token_in_query",
         says="no token is accepted or sent in a query (OAuth 2.1 §10, FAPI 2.0 Security Profile §5.3.4)",
         profiles=_ALL,
-        enforced=("service/http/key_proofs.py", "service/protocol/authorization_request.py"),
+        enforced=("service/web/key_proofs.py", "service/protocol/authorization_request.py"),
     ),
     Rule(
         name="protected_refresh_tokens",
@@ -115,7 +115,7 @@ RULES: tuple[Rule, ...] = (
             "service/keys/jose.py",
             "service/clients/authentication/tls_client_auth.py",
             "service/clients/authentication/self_signed_tls_client_auth.py",
-            "service/http/key_proofs.py",
+            "service/web/key_proofs.py",
         ),
     ),
     Rule(
@@ -129,7 +129,7 @@ RULES: tuple[Rule, ...] = (
         says="access tokens are bound to a key by DPoP or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)",
         profiles=FAPI,
         of_client=judge.bound_tokens,
-        enforced=("service/http/key_proofs.py",),
+        enforced=("service/web/key_proofs.py",),
     ),
     Rule(
         name="pushed_requests",

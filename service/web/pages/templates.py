@@ -13,10 +13,10 @@ from aiohttp import web
 from jinja2.runtime import Context
 
 from service.config.problem import CannotServe, Finding
-from service.pages.looks import BUILT_IN, folders_of
+from service.web.pages.looks import BUILT_IN, folders_of
 
 if TYPE_CHECKING:
-    from service.pages.locales import Language
+    from service.web.pages.locales import Language
 
 FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 """The filters of templates: methods of `Language`."""

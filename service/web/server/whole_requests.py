@@ -6,8 +6,8 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec.structs import replace
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from service.http.endpoint import DirectRoutes, WholeRequest
-from service.http.proxy import Mount
+from service.web.endpoint import DirectRoutes, WholeRequest
+from service.web.proxy import Mount
 
 LARGEST = 16384
 """Bytes of a request; larger ones are rare, and left to aiohttp."""

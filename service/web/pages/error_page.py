@@ -16,8 +16,8 @@ from service.events.authorizations import AuthorizationRefused
 from service.events.event import Emit
 from service.model.client import Client
 from service.model.request_context import request_id
-from service.pages.pages import Pages
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.web.pages.pages import Pages
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -9,10 +9,10 @@ from aiohttp import web
 from multidict import istr
 
 from service.clients.origins import RegisteredOrigins
-from service.http.endpoint import Direct, Message, ScriptAccess
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of
 from service.store.keyvalue import StoreUnavailable
+from service.web.endpoint import Direct, Message, ScriptAccess
 
 _ORIGIN = istr("Origin")
 

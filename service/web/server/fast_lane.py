@@ -17,11 +17,11 @@ import msgspec
 import structlog
 
 from service.clock import clock
-from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
-from service.http.proxy import Mount
-from service.http.sent_credentials import peer_certificates
-from service.server.connections import Connections, peer_address, send_answers_in_turn
-from service.server.whole_requests import LARGEST, WholeRequestReader
+from service.web.endpoint import Answer, Direct, DirectRoutes, WholeRequest
+from service.web.proxy import Mount
+from service.web.sent_credentials import peer_certificates
+from service.web.server.connections import Connections, peer_address, send_answers_in_turn
+from service.web.server.whole_requests import LARGEST, WholeRequestReader
 
 log = structlog.stdlib.get_logger(__name__)
 

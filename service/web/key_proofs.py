@@ -12,10 +12,6 @@ import msgspec
 
 from service.clients.proofs import DpopProofs, ProofRequest
 from service.clock import clock
-from service.http.endpoint import Message
-from service.http.parameters import FORM, form_params, media_type
-from service.http.proxy import ClientAddress
-from service.http.sent_credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.certificates import has_allowed_key, is_valid_at
 from service.model.authorization import Confirmation, token_type
@@ -32,6 +28,10 @@ from service.protocol.errors import (
 from service.protocol.http_headers import token_challenges
 from service.store.room import MARKER, Room
 from service.tokens.active import ActiveToken, ActiveTokens
+from service.web.endpoint import Message
+from service.web.parameters import FORM, form_params, media_type
+from service.web.proxy import ClientAddress
+from service.web.sent_credentials import DPOP, CredentialReader, dpop_proofs, presented_token
 
 E = TypeVar("E", bound=OAuthError)
 

@@ -14,8 +14,8 @@ from struct import pack
 import structlog
 
 from service.config.schema.server import Tls
-from service.server.connections import HEAD_SECONDS, SECONDS_BETWEEN_WARNINGS, Connections
 from service.tls import make_context, show_certificate
+from service.web.server.connections import HEAD_SECONDS, SECONDS_BETWEEN_WARNINGS, Connections
 
 BACKLOG = 1024
 """Connections that may wait to be accepted."""

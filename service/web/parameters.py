@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from aiohttp import web
 from multidict import istr
 
-from service.http.endpoint import Message, WholeRequest
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.params import REPEATABLE, Params
+from service.web.endpoint import Message, WholeRequest
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

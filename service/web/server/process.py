@@ -16,9 +16,9 @@ import structlog
 from aiohttp import web
 
 from service.config.reading.files import FilesRead
-from service.server.accepting import ServerTls
-from service.server.connections import CONNECTIONS
-from service.server.server import Runner
+from service.web.server.accepting import ServerTls
+from service.web.server.connections import CONNECTIONS
+from service.web.server.server import Runner
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -14,10 +14,10 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
-from service.http.admission import MAX_HEAD_BYTES, readable
-from service.http.gate import GATE, REQUEST_ID, Handler, new_request_id
-from service.server.accepting import BACKLOG, AcceptQueue, ServerTls, TlsAcceptor
-from service.server.connections import (
+from service.web.admission import MAX_HEAD_BYTES, readable
+from service.web.gate import GATE, REQUEST_ID, Handler, new_request_id
+from service.web.server.accepting import BACKLOG, AcceptQueue, ServerTls, TlsAcceptor
+from service.web.server.connections import (
     CONNECTIONS,
     WRITE_SECONDS,
     Connections,
@@ -25,8 +25,8 @@ from service.server.connections import (
     peer_address,
     send_answers_in_turn,
 )
-from service.server.fast_lane import Lane
-from service.server.whole_requests import LARGEST
+from service.web.server.fast_lane import Lane
+from service.web.server.whole_requests import LARGEST
 
 _AT_ONCE = 0.1
 """Seconds that aiohttp waits for requests before it cancels them; it takes 0 for no limit."""

@@ -13,7 +13,7 @@ from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 BUILT_IN = next(  # a wheel holds them in the package, a checkout beside it
     folder for folder in (PACKAGE / "templates", PACKAGE.parent / "templates") if folder.is_dir()
 )
@@ -71,7 +71,7 @@ def style_sheet(accent: str | None, background: str | None) -> bytes | None:
     """Return the style sheet of these colours of CSS; None without any."""
     if accent is None and background is None:
         return None
-    from service.pages import colours  # noqa: PLC0415 - for those who have any
+    from service.web.pages import colours  # noqa: PLC0415 - for those who have any
 
     parts = [colours.style_sheet_of_accent(colours.parse_colour(accent))] if accent else []
     if background:

@@ -10,15 +10,15 @@ import msgspec
 from service.clients.authentication.authentication import ClientAuthentication
 from service.events.authorizations import AuthorizationRefused
 from service.events.event import Emit
-from service.http.endpoint import Message
-from service.http.key_proofs import KeyProofs
-from service.http.parameters import form_params
-from service.http.sent_credentials import CredentialReader
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
+from service.web.endpoint import Message
+from service.web.key_proofs import KeyProofs
+from service.web.parameters import form_params
+from service.web.sent_credentials import CredentialReader
 
 
 class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):

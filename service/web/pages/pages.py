@@ -15,15 +15,15 @@ from aiohttp import web
 
 from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
-from service.pages import display
-from service.pages.assets import Assets
-from service.pages.cookies import YEAR, Cookie, Cookies
-from service.pages.looks import Looks, folders_of, style_sheet
-from service.pages.templates import render, set_up
 from service.protocol.redirect_uri import FormPost
+from service.web.pages import display
+from service.web.pages.assets import Assets
+from service.web.pages.cookies import YEAR, Cookie, Cookies
+from service.web.pages.looks import Looks, folders_of, style_sheet
+from service.web.pages.templates import render, set_up
 
 if TYPE_CHECKING:
-    from service.pages.locales import Language, Locales
+    from service.web.pages.locales import Language, Locales
 
 MAX_QUERY_LENGTH = 4096
 _REPEATED = frozenset({"client_id", "redirect_uri", "response_type", "request", "request_uri"})
@@ -153,7 +153,7 @@ class Pages:
     @cached_property
     def _locales(self) -> Locales:
         """The configured languages; made with the first page, because Babel takes 250 KiB."""
-        from service.pages.locales import Locales  # noqa: PLC0415 - imports Babel
+        from service.web.pages.locales import Locales  # noqa: PLC0415 - imports Babel
 
         return Locales.named(self._folders, self._ui.locales, self._ui.default_locale)
 
@@ -195,7 +195,7 @@ def page_headers(
 
     It runs this one inline script, or else static files of this service. A page whose form may end at another site has no
     `form-action`, because Chromium applies it to every redirect that follows, also to those of the client, which lead to
-    an app, a loopback address or another host (CSP3 §6.4.2). What all answers have in common adds `http/gate.py`.
+    an app, a loopback address or another host (CSP3 §6.4.2). What all answers have in common adds `web/gate.py`.
     """
     directives = {
         "default-src": ["'none'"],

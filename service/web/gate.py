@@ -19,9 +19,11 @@ from multidict import istr
 
 from service.events.event import Emit
 from service.events.timings import FIRST_LOGGED_STATUS, EmitAtOnce, RequestAnswered
-from service.http.admission import reason_to_refuse
-from service.http.cors import Cors
-from service.http.endpoint import (
+from service.model.request_context import CurrentRequest, current_request
+from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.web.admission import reason_to_refuse
+from service.web.cors import Cors
+from service.web.endpoint import (
     NOSNIFF,
     Answer,
     Direct,
@@ -31,9 +33,7 @@ from service.http.endpoint import (
     WholeRequest,
     json_answer,
 )
-from service.http.proxy import OPERATIONS, ClientAddress, Mount
-from service.model.request_context import CurrentRequest, current_request
-from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.web.proxy import OPERATIONS, ClientAddress, Mount
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 DirectHandler = Callable[[Message], Awaitable[Answer]]

@@ -8,7 +8,7 @@ from socket import AF_INET, AF_INET6, SOCK_STREAM, create_server, socket
 import msgspec
 import structlog
 
-from service.server.accepting import BACKLOG
+from service.web.server.accepting import BACKLOG
 
 EVERYWHERE, EVERYWHERE_IPV4 = "::", "0.0.0.0"  # noqa: S104 - an operator writes them
 

@@ -17,20 +17,20 @@ from service.authorize.parking import mark_in
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
 from service.authorize.visitors import Visitor, Visitors
-from service.http.endpoint import see_other
-from service.http.parameters import form_params, query_params
-from service.http.proxy import ClientAddress
 from service.identity.sign_in import LIFETIME, SignIn
 from service.model.client import Client
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant
-from service.pages.cookies import Cookie, Cookies
-from service.pages.error_page import ErrorPages, FormExpired, SignInOver, WayOn
-from service.pages.pages import Pages
 from service.protocol.authorization_request import SIGNED_OUT
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
 from service.protocol.redirect_uri import FormPost, with_query
+from service.web.endpoint import see_other
+from service.web.pages.cookies import Cookie, Cookies
+from service.web.pages.error_page import ErrorPages, FormExpired, SignInOver, WayOn
+from service.web.pages.pages import Pages
+from service.web.parameters import form_params, query_params
+from service.web.proxy import ClientAddress
 
 ACCOUNT = "/account"
 """The page after a sign-in that no client asked for."""

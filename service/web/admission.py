@@ -11,7 +11,7 @@ from itertools import chain
 from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.http import RawRequestMessage
 
-from service.http.proxy import Mount
+from service.web.proxy import Mount
 
 MAX_HEAD_BYTES = 65536
 MAX_PATH_LENGTH = 2048

@@ -123,7 +123,7 @@ CLIENT_ORIGINS = ScriptAccess(any_origin=False)
 
 
 class Direct(NamedTuple):
-    """A route that the fast lane serves as well as aiohttp (`server/fast_lane.py`)."""
+    """A route that the fast lane serves as well as aiohttp (`web/server/fast_lane.py`)."""
 
     method: str
     """`*` for every method."""

@@ -16,8 +16,6 @@ import msgspec
 from multidict import istr
 
 from service.clock import clock
-from service.http.endpoint import Message, WholeRequest
-from service.http.proxy import ClientAddress
 from service.keys.certificates import MAX_INTERMEDIATES
 from service.model.authorization import Confirmation
 from service.model.certificate import der_in_pem, parse_certificate
@@ -25,6 +23,8 @@ from service.model.credentials import ClientCertificate, RequestCredentials, has
 from service.protocol.errors import InvalidRequest
 from service.protocol.octets import base64url
 from service.protocol.params import Params
+from service.web.endpoint import Message, WholeRequest
+from service.web.proxy import ClientAddress
 
 DPOP = istr("DPoP")
 _AUTHORIZATION = istr("Authorization")

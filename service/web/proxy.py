@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from service.config.schema.server import ForwardedHeader
-from service.http.endpoint import Message
+from service.web.endpoint import Message
 
 OPERATIONS = frozenset({"/health/live", "/health/ready", "/metrics"})
 """The paths for load balancers and Prometheus, which are not below the issuer."""

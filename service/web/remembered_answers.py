@@ -9,11 +9,11 @@ import msgspec
 
 from service.clock import clock
 from service.events.tokens import TokenIntrospected
-from service.http.endpoint import Answer, Fields, WholeRequest
 from service.keys.keyring import KeyRing
 from service.model.registry import Api, LiveRegistry, Registry
 from service.store.tracking import Kept, Tracking
 from service.tokens.active import ActiveToken
+from service.web.endpoint import Answer, Fields, WholeRequest
 
 _READ_HEADERS = ("Authorization", "Accept", "Content-Type", "Content-Encoding")
 _READ = "what introspection reads of it"

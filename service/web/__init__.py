@@ -1,0 +1,1 @@
+"""HTTP: requests, answers and errors, pages, and the server that carries them."""
