@@ -174,6 +174,12 @@ bench-check: .venv/benchmarking ## fails where a ratio to the floor is below its
 docs: .venv/developing ## the generated documentation
 	$(BIN)/python -m scripts.docs
 
+.PHONY: site
+site: .venv/developing ## the documentation as a searchable site in dist/site; REPOSITORY=https://… for links to the code
+	@[ -d build/site/venv ] || python3 -m venv build/site/venv
+	@build/site/venv/bin/pip install -q --require-hashes -r requirements-site.lock
+	$(BIN)/python -m scripts.site "$(REPOSITORY)"
+
 BILLS := build/sbom.json build/sbom-tracing.json
 .PHONY: sbom $(BILLS)
 sbom: $(BILLS) ## what the service is made of, as CycloneDX: build/sbom.json, and with tracing build/sbom-tracing.json
@@ -212,6 +218,7 @@ lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) $(WHEELS) --group install --group dev -c requirements-all.lock -o requirements-dev.lock
 	$(BIN)/uv pip compile $(LOCKING) --group uv -c requirements-dev.lock -o requirements-uv.lock
 	$(BIN)/uv pip compile $(LOCKING) --group mutants -o requirements-mutants.lock
+	$(BIN)/uv pip compile $(LOCKING) --group site -o requirements-site.lock
 # All extras but ldap, which has to be compiled.
 WHEELS := --extra bcrypt --extra sql --extra tracing
 LOCKING := --quiet --upgrade --universal --generate-hashes --no-header

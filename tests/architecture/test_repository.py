@@ -32,8 +32,18 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
         ("requirements-dev.lock", [one for one in GROUPS["dev"] if isinstance(one, str)]),
         ("requirements-uv.lock", GROUPS["uv"]),
         ("requirements-mutants.lock", GROUPS["mutants"]),
+        ("requirements-site.lock", GROUPS["site"]),
     ],
-    ids=["run", "tracing", "all extras with wheels", "all extras", "development", "uv", "mutants"],
+    ids=[
+        "run",
+        "tracing",
+        "all-extras-with-wheels",
+        "all-extras",
+        "development",
+        "uv",
+        "mutants",
+        "site",
+    ],
 )
 def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     locked = set(re.findall(r"^([\w.-]+)==", (REPOSITORY / lock).read_text(), re.MULTILINE))
