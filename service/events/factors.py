@@ -11,12 +11,12 @@ PasskeyRefusal = Literal["malformed", "expired", "unknown", "unverified", "count
 
 
 class FactorEnrolled(Event, frozen=True, kw_only=True):
-    """A user added a second factor: `otp` or `passkey` (docs/second-factors.md)."""
+    """A user added a second factor: `otp` or `passkey` (docs/second-factors.md); `address` is `null` where the operator did (`factors load`)."""
 
     counter = EventCounter("factors_enrolled", "Second factors added.", ("method",))
     subject: str
     method: str
-    address: str
+    address: str | None
 
 
 class FactorRemoved(Event, frozen=True, kw_only=True):

@@ -38,6 +38,8 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True):
     """The last signature counter; 0 where the authenticator has none."""
     backup_eligible: bool
     """Whether it may be synchronised between devices: then its `amr` is swk, else hwk."""
+    learns_backup_eligible: bool = False
+    """Whether the first use here tells, because the server that it came from did not know."""
     transports: tuple[str, ...] = ()
     name: str
     """What the person calls it."""

@@ -229,12 +229,11 @@ class Passkeys(msgspec.Struct, frozen=True, kw_only=True):
             raise PasskeyRefused("unverified", "the user handle is missing")
         if handle and not hmac.compare_digest(handle, passkey.user_handle):
             raise PasskeyRefused("unverified", "the user handle is of another user")
-        count = self._webauthn(answer).verify(
-            answer.for_library(), passkey, user_verification=alone
-        )
-        if count <= passkey.sign_count and (count, passkey.sign_count) != (0, 0):
-            raise PasskeyRefused("counter", f"{count} comes after {passkey.sign_count}")
-        return replace(passkey, sign_count=count, last_used=clock())
+        used = self._webauthn(answer).verify(answer.for_library(), passkey, user_verification=alone)
+        count, before = used.sign_count, passkey.sign_count
+        if count <= before and (count, before) != (0, 0):
+            raise PasskeyRefused("counter", f"{count} comes after {before}")
+        return replace(used, last_used=clock())
 
     async def _new_challenge(self, asking: Asking) -> str:
         if asking.subject:

@@ -16,6 +16,7 @@ from service.store import verbs
 from service.store.keyvalue import StoreUnavailable
 from service.store.records import Encoding
 from service.store.stores import Stores
+from service.store.verbs import Read
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -25,6 +26,23 @@ ATTEMPTS = 10
 
 class FactorsUnreadable(StoreUnavailable):
     """Factors are stored that cannot be decrypted, or that are another person's, which is not the same as none."""
+
+
+class FactorCount(msgspec.Struct, kw_only=True):
+    """The numbers of users with second factors, and of factors of each kind."""
+
+    users: int = 0
+    otp: int = 0
+    passkeys: int = 0
+    recovery_codes: int = 0
+    unreadable: int = 0
+    """Users whose factors no key of `signing.encryption_key` decrypts."""
+
+    def add(self, factors: Factors) -> None:
+        self.users += 1
+        self.otp += factors.totp is not None
+        self.passkeys += len(factors.passkeys)
+        self.recovery_codes += len(factors.recovery_codes)
 
 
 class OwnedFactors(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +88,30 @@ class StoredFactors(msgspec.Struct, frozen=True):
 
     def _open(self, sub: str, sealed: str) -> Factors:
         try:
-            owned = CONTENT.decode(self.seal.open_text(sealed).encode())
-        except (Unreadable, msgspec.DecodeError, ValueError) as error:
+            owned = self._decrypt(sealed)
+        except (Unreadable, ValueError) as error:
             log.error("second factors in the store cannot be decrypted", subject=sub)  # noqa: TRY400 - nor shown
             raise FactorsUnreadable("the store holds second factors that cannot be read") from error
         if owned.sub != sub:
             log.error("second factors in the store are another person's", subject=sub)
             raise FactorsUnreadable("the store holds second factors that cannot be read")
         return owned.factors
+
+    def _decrypt(self, sealed: str) -> OwnedFactors:
+        return CONTENT.decode(self.seal.open_text(sealed).encode())
+
+    async def count(self) -> FactorCount:
+        """Walk through the whole store, which only operators may do."""
+        records, kv, counted = self.stores.factors, self.stores.kv, FactorCount()
+        async for key in kv.find_keys(records.key("*")):
+            (sealed,) = await kv.read(Read(key, records.decode))
+            if sealed is None:
+                continue
+            try:
+                counted.add(self._decrypt(sealed).factors)
+            except (Unreadable, ValueError):
+                counted.unreadable += 1
+        return counted
 
 
 async def drop_factors(stores: Stores, sub: str) -> None:

@@ -21,6 +21,7 @@ from fido2.webauthn import (
     RegistrationResponse,
     UserVerificationRequirement,
 )
+from msgspec.structs import replace
 
 from service.identity.factors.passkey_challenges import ALGORITHMS, PasskeyRefused
 from service.model.factors import Passkey
@@ -75,21 +76,27 @@ class WebAuthn(msgspec.Struct, frozen=True, kw_only=True):
 
     def verify(
         self, response: Mapping[str, object], passkey: Passkey, *, user_verification: bool
-    ) -> int:
-        """Return the signature counter, or raise PasskeyRefused unless the passkey has signed this (§7.2).
+    ) -> Passkey:
+        """Return the passkey with its new counter, or raise PasskeyRefused unless it has signed this (§7.2).
 
         With `user_verification` the authenticator must have checked a PIN, a finger or a face.
         """
 
-        def read() -> int:
+        def read() -> Passkey:
             sent = AuthenticationResponse.from_dict(response)
             state = self._state(required=user_verification)
             self._server.authenticate_complete(state, [_credential(passkey)], sent)  # pyright: ignore[reportUnknownMemberType]
             found = sent.response.authenticator_data
             _check_flags(found)
-            if found.is_backup_eligible() != passkey.backup_eligible:
+            is_eligible = found.is_backup_eligible()
+            if is_eligible != passkey.backup_eligible and not passkey.learns_backup_eligible:
                 raise ValueError("The backup eligibility has changed.")
-            return found.counter
+            return replace(
+                passkey,
+                sign_count=found.counter,
+                backup_eligible=is_eligible,
+                learns_backup_eligible=False,
+            )
 
         return _guard(read)
 
@@ -104,6 +111,17 @@ class WebAuthn(msgspec.Struct, frozen=True, kw_only=True):
             "challenge": self.challenge,
             "user_verification": level.REQUIRED if required else level.DISCOURAGED,
         }
+
+
+def read_public_key(public_key: str) -> str:
+    """Return a COSE key of another server as this one writes it; raise PasskeyRefused unless it can verify signatures."""
+
+    def read() -> str:
+        key = _parse_key(public_key)
+        _check_key(key)
+        return websafe_encode(cbor.encode(dict(key)))
+
+    return _guard(read)
 
 
 def _guard(read: Callable[[], T]) -> T:
@@ -123,9 +141,13 @@ def _check_flags(found: AuthenticatorData) -> None:
 
 
 def _credential(passkey: Passkey) -> AttestedCredentialData:
-    decoded = cbor.decode(websafe_decode(passkey.public_key))  # pyright: ignore[reportUnknownMemberType]
-    key = CoseKey.parse(cast("dict[int, object]", decoded))
+    key = _parse_key(passkey.public_key)
     return AttestedCredentialData.create(Aaguid.NONE, websafe_decode(passkey.credential_id), key)
+
+
+def _parse_key(public_key: str) -> CoseKey:
+    decoded = cbor.decode(websafe_decode(public_key))  # pyright: ignore[reportUnknownMemberType]
+    return CoseKey.parse(cast("dict[int, object]", decoded))
 
 
 def _check_key(key: CoseKey) -> None:
