@@ -156,7 +156,7 @@ def _authorization(interaction: Interaction, session: Session) -> Authorization:
         claims_request = claims_request and claims_request.cut_to(allowed)
     return new_authorization(
         session,
-        client_id=request.client.client_id,
+        client=request.client,
         scope=scope,
         resources=request.resources,
         authorization_details=request.authorization_details,

@@ -93,7 +93,7 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
         request, stores = interaction.request, self.polling.stores
         authorization = new_authorization(
             session,
-            client_id=request.client.client_id,
+            client=request.client,
             scope=request.scope,
             resources=request.resources,
             authorization_details=request.authorization_details,

@@ -143,7 +143,7 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
         polled = pending.polled
         authorization = new_authorization(
             session,
-            client_id=polled.client_id,
+            client=client,
             scope=polled.scope,
             resources=polled.resources,
             authorization_details=polled.authorization_details,

@@ -59,7 +59,7 @@ async def _explain_jwt(features: Features, token: str) -> Facts:
         is_over = cast("int", claims["exp"]) <= clock()
         state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
         return {"kind": "transaction token (JWT)"} | await _explain_claims(features, claims, state)
-    if typ == ID_TOKEN_TYPE.lower():
+    if typ == ID_TOKEN_TYPE.lower() and claims.get("typ") != "Bearer":
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
     else:

@@ -195,8 +195,8 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if authorization.client_id != client.client_id:
             return INACTIVE
         details = authorization.authorization_details
-        # The record does not say when a sliding one expires; only its time to live does.
-        slides = client.refresh_token_expiration == "sliding"
+        # The record does not say when a sliding one expires, or one that ends with a session; only a time to live does.
+        slides = client.refresh_token_expiration == "sliding" or not authorization.is_offline
         return {
             "active": True,
             "client_id": authorization.client_id,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.identity.assertions import ForeignAssertions
     from service.identity.factors.second_factors import SecondFactors
     from service.identity.password_sign_in import PasswordSignIn
+    from service.identity.sessions import Sessions
     from service.model.registry import Registry
     from service.tokens.granting import Grant
     from service.tokens.liveness import Revocation
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 class BuiltinServices(GrantServices, frozen=True, kw_only=True):
     """Those that an extension grant may use, and what the grants of this folder use besides."""
 
+    sessions: Sessions
     sign_in: PasswordSignIn
     second_factors: SecondFactors
     revocation: Revocation

@@ -8,6 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from service.events.tokens import RefreshTokenReused
+from service.identity.sessions import Sessions
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
 from service.model.handle import parse_handle
@@ -17,8 +18,8 @@ from service.tokens import refresh_token
 from service.tokens.active import ActiveTokens
 from service.tokens.continuing import continue_grant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
-from service.tokens.liveness import Revocation, SingleUse
-from service.tokens.permitted import continue_offline
+from service.tokens.liveness import Revocation, SingleUse, find_session
+from service.tokens.permitted import continue_by_refresh_token
 from service.tokens.refresh_token import (
     ActiveRefreshToken,
     MintedRefreshToken,
@@ -35,6 +36,7 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
     registry: LiveRegistry
     revocation: Revocation
     active_tokens: ActiveTokens
+    sessions: Sessions
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant what was authorized, or less; another client's attempt does not use the token up."""
@@ -57,7 +59,9 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
             return await self.revocation.end_replayed(authorization, RefreshTokenReused)
         _check_record(record, request)
         registry = self.registry.current
-        authorization = continue_offline(authorization, registry.permissions_of(request.client))
+        permissions = registry.permissions_of(request.client)
+        authorization = continue_by_refresh_token(authorization, permissions)
+        session = await find_session(stores, authorization)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         kept = open_claims(record, handle)
         is_spent = found is not record
@@ -70,6 +74,7 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
             scope=_narrow_scope(authorization, request),
             issue_id_token=authorization.session_id is not None,
             refresh_token=following,
+            session_use=() if session is None else self.sessions.note_use(session),
             user_claims=None if request.client.update_access_token_claims_on_refresh else kept,
         )
 

@@ -92,11 +92,15 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
 
     async def touch(self, session: Session) -> None:
         """Begin the idle time anew; a remembered session has none, and keeps its time if it was remembered meanwhile."""
+        await self.stores.kv.write(*self.note_use(session))
+
+    def note_use(self, session: Session) -> list[Command]:
+        """Return the commands that begin the idle time anew."""
         ttl = self._lifetime(session)
         writes: list[Command] = [self.stores.session_uses.put(clock(), session.id, ttl=ttl)]
         if not session.remember:
             writes.append(self.stores.sessions.lengthen(session.id, ttl=ttl))
-        await self.stores.kv.write(*writes)
+        return writes
 
     async def find_last_uses(self, sessions: Sequence[Session]) -> tuple[int, ...]:
         found: list[int | None] = []
@@ -247,7 +251,7 @@ def queue_logouts(stores: Stores, session: Session, client_ids: Iterable[str]) -
 def new_authorization(
     session: Session,
     *,
-    client_id: str,
+    client: Client,
     scope: frozenset[str],
     resources: tuple[str, ...],
     authorization_details: tuple[Detail, ...],
@@ -259,7 +263,7 @@ def new_authorization(
     """Return what the user of a session has granted a client, with how and when the user authenticated."""
     return Authorization(
         id=new_selector(),
-        client_id=client_id,
+        client_id=client.client_id,
         scope=scope,
         resources=resources,
         authorization_details=authorization_details,
@@ -272,7 +276,9 @@ def new_authorization(
         user_claims=session.user_claims,
         claims_request=claims_request,
         grant_type=grant_type,
-        family_key=new_family_key(scope),
+        family_key=new_family_key(
+            scope, without_offline_access=client.refreshes_without_offline_access(grant_type)
+        ),
         cnf=cnf,
         created_at=clock(),
     )

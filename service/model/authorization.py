@@ -75,9 +75,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Nothing that came from it lives longer."""
 
 
-def new_family_key(scope: frozenset[str]) -> str | None:
+def new_family_key(scope: frozenset[str], *, without_offline_access: bool = False) -> str | None:
     """Return a key for the refresh tokens of an authorization with this scope, if it will have any."""
-    return random_text(16) if OFFLINE_ACCESS in scope else None
+    return random_text(16) if without_offline_access or OFFLINE_ACCESS in scope else None
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

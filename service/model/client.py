@@ -28,6 +28,9 @@ MARK_LENGTH = 8
 WITHOUT_REDIRECT_URI = frozenset({CIBA, DEVICE_CODE, JWT_BEARER})
 """The registrable grant types that bring a client tokens of users, whoever its redirect URIs belong to."""
 
+_SIGN_INS = frozenset({"authorization_code", CIBA, DEVICE_CODE, "password"})
+"""Grant types whose tokens a user gets by signing in."""
+
 _BY_SESSION = frozenset({CIBA, TOKEN_EXCHANGE})
 """Grant types that find the session of an ID token by its `sid`."""
 
@@ -73,6 +76,7 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     """None for all users."""
     tenants: frozenset[str] = frozenset()
     """Empty for the users of all tenants, and of none."""
+    refresh_without_offline_access: bool = False
 
     @property
     def restrict_users(self) -> bool:
@@ -142,7 +146,12 @@ class Client(ClientEntry, frozen=True, kw_only=True):
             identity_providers=frozenset(self.identity_provider_restrictions),
             allowed_users=AllowedUsers(self.allowed_users) if self.allowed_users else None,
             tenants=self.tenants,
+            refresh_without_offline_access=self.refresh_without_offline_access,
         )
+
+    def refreshes_without_offline_access(self, grant_type: str | None) -> bool:
+        """Return whether what a user grants by this grant type brings refresh tokens without that scope, too."""
+        return self.refresh_without_offline_access and grant_type in _SIGN_INS
 
     @property
     def is_known_by_redirect_uri(self) -> bool:

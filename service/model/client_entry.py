@@ -178,6 +178,9 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The scope values that the client may ask for."""
     allow_offline_access: bool = False
     """true: the client may ask for the scope offline_access, and so gets refresh tokens."""
+    refresh_without_offline_access: bool = False
+    """true: a sign-in of a user brings a refresh token also without the scope offline_access, as applications of Keycloak expect. It
+    ends with the user's session, and its use counts as a use of the session. It looks like a JWT to libraries that decode it."""
     authorization_details_types: Registrable[tuple[types.Text, ...] | None] = None
     """The types of authorization_details that the client may use (RFC 9396 §10)."""
     api_resource: types.Text | None = None
@@ -258,6 +261,9 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     # -- Tokens --
     access_token_type: Literal["jwt", "reference"] = "jwt"
     """jwt: a signed token that APIs can read (RFC 9068); reference: a random string that APIs ask this service about."""
+    access_token_typ: Literal["at+jwt", "JWT"] = "at+jwt"
+    """The type in the header of a JWT access token. at+jwt is that of RFC 9068. JWT is for APIs whose library accepts no other, as the
+    usual decoders of Spring Security do; then the claim typ is Bearer, which no ID token has."""
     access_token_lifetime: types.Lifetime = 3600
     """How long an access token is active."""
     identity_token_lifetime: types.Lifetime = 300

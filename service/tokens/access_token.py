@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
 import msgspec
 
 from service.clock import clock
+from service.keys.jose import Key
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization, token_type
 from service.model.client import Client
@@ -95,7 +96,7 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
             put_details(claims, details)
         if handle is None:
             key = self.keys.signing_key(for_apis.signing_algorithm or client.default_signing_alg)
-            token, name, write = await key.sign(claims, typ="at+jwt"), jti, None
+            token, name, write = await _sign(claims, client, key), jti, None
         else:
             token, name = handle.text, handle.digest
             write = self.stores.access_tokens.put(claims, handle.selector, name, ttl=lifetime)
@@ -110,6 +111,12 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
             authorization_details=details,
             writes=() if write is None else (write,),
         )
+
+
+def _sign(claims: dict[str, object], client: Client, key: Key) -> Awaitable[str]:
+    if client.access_token_typ == "JWT":  # which ID tokens are, too (RFC 8725 §3.12)
+        claims["typ"] = "Bearer"
+    return key.sign(claims, typ=client.access_token_typ)
 
 
 def _end(authorization: Authorization, ends_at: int) -> int:

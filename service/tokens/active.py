@@ -30,20 +30,20 @@ from service.store.stores import Stores
 from service.store.tracking import Kept
 from service.store.verbs import Read
 from service.tokens.authorization_details import permitted_details
-from service.tokens.liveness import find_source
+from service.tokens.liveness import find_session, find_source
 from service.tokens.permitted import (
     check_derived,
     check_permissions,
     continue_authorization,
-    continue_offline,
+    continue_by_refresh_token,
     find_permissions,
     gives_access,
     permitted_scope,
 )
 from service.tokens.refresh_token import ActiveRefreshToken, is_of_family
 
-ACCESS_TOKEN_TYPES = frozenset({"at+jwt"})
-"""The `typ` header of a JWT access token (RFC 9068 §2.1)."""
+ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "jwt"})
+"""The `typ` header of a JWT access token (RFC 9068 §2.1); ID tokens are of the second one, too, and lack some of the claims below."""
 
 _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "aud": (str, list),
@@ -175,7 +175,8 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         try:
             await self.check_source(authorization.source)
             own = await find_permissions(self.clients, self.users, client_id, authorization)
-            authorization = continue_offline(authorization, own)
+            authorization = continue_by_refresh_token(authorization, own)
+            await find_session(self.stores, authorization)
         except InvalidGrant as refused:
             raise Inactive(refused.description) from refused
         return ActiveRefreshToken(handle=handle, authorization=authorization, record=record)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from service.model.authorization import Authorization
 from service.model.registry import Registry
 from service.protocol.authorization_details import narrow_details
+from service.store.verbs import Command
 from service.tokens.granting import ContinuedGrant, TokenRequest
 from service.tokens.liveness import SingleUse
 from service.tokens.permitted import require_access
@@ -24,6 +25,7 @@ def continue_grant(
     issue_id_token: bool = True,
     nonce: str | None = None,
     refresh_token: MintedRefreshToken | None = None,
+    session_use: Sequence[Command] = (),
     user_claims: Mapping[str, object] | None = None,
 ) -> ContinuedGrant:
     """Grant what is still allowed of an authorization, or less where the request asks for less; its whole scope by default."""
@@ -42,5 +44,6 @@ def continue_grant(
         single_use=single_use,
         nonce=nonce,
         refresh_token=refresh_token,
+        session_use=tuple(session_use),
         user_claims=user_claims,
     )

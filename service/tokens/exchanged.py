@@ -15,7 +15,7 @@ from service.protocol.token_types import NOT_APPLICABLE
 from service.tokens.granting import ExchangedGrant
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, find_source, make_room
-from service.tokens.refresh_token import begin_family
+from service.tokens.refresh_token import begin_family, present
 from service.tokens.scope import Targets
 
 _ENDED = "subject_token has ended meanwhile"
@@ -77,4 +77,4 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
             await self.revocation.end_authorization(authorization.id)
             raise InvalidRequest(_ENDED) from ended
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
-        return refresh.handle.text, refresh.lifetime
+        return present(refresh, client), refresh.lifetime

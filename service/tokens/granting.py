@@ -22,6 +22,7 @@ from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
 
 if TYPE_CHECKING:
+    from service.store.verbs import Command
     from service.tokens.active import ActiveTokens
     from service.tokens.liveness import SingleUse
     from service.tokens.refresh_token import MintedRefreshToken
@@ -79,6 +80,9 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """
         granted = self.scope if scope is None else scope & self.scope
         granted = granted if refresh_allowed else granted - {OFFLINE_ACCESS}
+        refreshes = refresh_allowed and self.client.refreshes_without_offline_access(
+            self.grant_type
+        )
         authorization = Authorization(
             id=new_selector(),
             client_id=self.client.client_id,
@@ -91,7 +95,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             auth_time=self.now,
             claims=claims or {},
             grant_type=self.grant_type,
-            family_key=new_family_key(granted),
+            family_key=new_family_key(granted, without_offline_access=refreshes),
             cnf=cnf or self.cnf,
             created_at=self.now,
         )
@@ -133,7 +137,9 @@ class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     single_use: SingleUse | None
     nonce: str | None = None
     refresh_token: MintedRefreshToken | None = None
-    """The next one of its family; None where the family begins now, if `offline_access` was granted."""
+    """The next one of its family; None where the family begins now, if it is to have any."""
+    session_use: tuple[Command, ...] = ()
+    """What notes the use of the user's session, where the refresh token ends with it."""
     user_claims: Mapping[str, object] | None = None
     """Those that the access token had before; None to read them anew."""
 

@@ -33,6 +33,9 @@ _HASHES = {"256": sha256, "384": sha384}
 _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
 """A signed userinfo response has the same `typ` as an ID token, but not all of these (RFC 8725 §3.12)."""
 
+_TYP_CLAIM = "ID"
+"""The claim `typ` of an ID token that Keycloak has made; those of this service have none."""
+
 
 class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The parts of a response that its ID token is bound to by hashes (OIDC Core §3.3.2.11)."""
@@ -136,6 +139,10 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
             return None
         client = await self.clients.find(str(claims["aud"]))
         if client is None or claims.get("iss") != self.issuer:
+            return None
+        if (
+            claims.get("typ", _TYP_CLAIM) != _TYP_CLAIM
+        ):  # an access token, of a client with access_token_typ: JWT
             return None
         subs = frozenset({str(claims["sub"])})
         user = RequestedUser(client=client, subs=subs, identifiers=self.identifiers)

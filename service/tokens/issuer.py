@@ -29,7 +29,12 @@ from service.tokens.granting import (
 )
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, is_reference, make_room, prolong
-from service.tokens.refresh_token import MintedRefreshToken, begin_family, expiration_members
+from service.tokens.refresh_token import (
+    MintedRefreshToken,
+    begin_family,
+    expiration_members,
+    present,
+)
 from service.tokens.scope import FoundTarget
 
 
@@ -76,8 +81,9 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         )
         response = access.describe()
         if refresh is not None:
-            response["refresh_token"] = refresh.handle.text
-            if self.expiration_members or request.client.token_expiration_members:
+            response["refresh_token"] = present(refresh, request.client)
+            tells = self.expiration_members or request.client.token_expiration_members
+            if tells and authorization.is_offline:  # else the session decides, too
                 response |= expiration_members(refresh)
         if id_token is not None:
             response["id_token"] = id_token
@@ -160,7 +166,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         access: MintedToken,
         user_claims: Mapping[str, object],
     ) -> MintedRefreshToken | None:
-        """Return the first refresh token that comes with an access token, if `offline_access` was granted."""
+        """Return the first refresh token that comes with an access token, if there is to be one."""
         stores, targets = self.revocation.stores, self.access_tokens.targets
         kept = targets.claims_to_keep(authorization, user_claims)
         return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
@@ -210,7 +216,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         writes: list[Command] = []
         if refresh is None or refresh.stored_until < refresh.authorization_until:
             writes += prolong(stores, authorization, ttl=_needed_for(access, refresh))
-        writes += _writes_of(access, refresh)
+        writes += (*_writes_of(access, refresh), *grant.session_use)
         if single_use is not None:
             writes += (*single_use.others, single_use.swap)
         once = single_use is not None or grant.refresh_token is not None

@@ -12,6 +12,7 @@ from service.events.event import Emit
 from service.events.tokens import CodeReplayed, RefreshTokenReused
 from service.model.authorization import Authorization, Source, Spent, new_attempt
 from service.model.handle import DIGEST_LENGTH, Handle, digest
+from service.model.session import Session
 from service.protocol.errors import InvalidGrant
 from service.store.records import was_won
 from service.store.stores import REPLAY_WINDOW, Stores
@@ -280,6 +281,16 @@ async def find_source(stores: Stores, source: Source | None) -> Authorization | 
     if authorization is None or not is_there:
         raise ended
     return authorization
+
+
+async def find_session(stores: Stores, authorization: Authorization) -> Session | None:
+    """Return the session that its refresh tokens end with, None if they outlive it; InvalidGrant if the session has ended."""
+    if authorization.is_offline:
+        return None
+    (session,) = await stores.kv.read(stores.sessions.read(str(authorization.session_id)))
+    if session is None or session.ends_at <= clock():
+        raise InvalidGrant("the user's session has ended")
+    return session
 
 
 def is_reference(name: str) -> bool:

@@ -87,9 +87,16 @@ def _continue_details(
     return replace(authorization, scope=scope, authorization_details=details)
 
 
-def continue_offline(authorization: Authorization, permissions: Permissions) -> Authorization:
+def continue_by_refresh_token(
+    authorization: Authorization, permissions: Permissions
+) -> Authorization:
     """Continue an authorization by a refresh token, which needs two permissions more (OIDC Core §11)."""
-    if "refresh_token" not in permissions.grant_types or OFFLINE_ACCESS not in permissions.scope:
+    is_allowed = (
+        OFFLINE_ACCESS in permissions.scope
+        if OFFLINE_ACCESS in authorization.scope
+        else permissions.refresh_without_offline_access
+    )
+    if "refresh_token" not in permissions.grant_types or not is_allowed:
         raise InvalidGrant("the client may no longer use refresh tokens")
     return continue_authorization(authorization, permissions)
 

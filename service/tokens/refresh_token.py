@@ -22,7 +22,7 @@ from service.clock import clock
 from service.events.tokens import RefreshTokenReused
 from service.model.authorization import Authorization, RefreshToken, Spent, new_attempt
 from service.model.client import Client
-from service.model.handle import Handle, handle_from_secret
+from service.model.handle import LIKE_JWT, Handle, handle_from_secret
 from service.protocol.octets import decode_base64url, random_bytes, random_text
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.keyvalue import StoreUnavailable
@@ -92,11 +92,14 @@ def begin_family(
     *,
     access_lifetime: int = 0,
 ) -> MintedRefreshToken | None:
-    """Mint the first token of a family, if offline_access was granted (OIDC Core §11).
+    """Mint the first token of a family, if offline_access was granted (OIDC Core §11), or the client needs no such scope.
 
     Its access token, if there is one, lasts for `access_lifetime` seconds.
     """
-    if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
+    begins = OFFLINE_ACCESS in authorization.scope or (
+        client.refresh_without_offline_access and authorization.family_key is not None
+    )
+    if not begins or authorization.subject is None:
         return None
     handle = _token_of_family(authorization, random_bytes(_RANDOM))
     now = clock()
@@ -121,6 +124,12 @@ def _end_of_family(authorization: Authorization, client: Client, now: int) -> in
     ends_at = now + client.absolute_refresh_token_lifetime
     source = authorization.source
     return ends_at if source is None else min(ends_at, source.expires_at)
+
+
+def present(token: MintedRefreshToken, client: Client) -> str:
+    """Return the token as the client gets it."""
+    text = token.handle.text
+    return text + LIKE_JWT if client.refresh_without_offline_access else text
 
 
 def rotate(

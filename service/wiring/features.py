@@ -365,6 +365,7 @@ class Features:
                 users=shared.users,
                 active_tokens=self.active_tokens,
                 emit=shared.emit,
+                sessions=shared.sessions,
                 sign_in=self.local_sign_in,
                 second_factors=self.second_factors,
                 revocation=self.revocation,

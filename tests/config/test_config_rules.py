@@ -428,6 +428,10 @@ DOUBTFUL = {
         client(allow_offline_access=True),
         "clients[web].allow_offline_access",
     ),
+    "refresh tokens of sessions that cannot be used": (
+        client(refresh_without_offline_access=True),
+        "clients[web].refresh_without_offline_access",
+    ),
     "no redirect": (client(redirect_uris=[]), "clients[web].redirect_uris"),
     "redirects for nothing": (
         client(allowed_grant_types=["password"]),

@@ -88,7 +88,7 @@ class Collector:
     def _authorization(self) -> Authorization:
         return new_authorization(
             self.session,
-            client_id="web",
+            client=self.service.features.shared.registry.current.clients["web"],
             scope=frozenset({"openid", "api1"}),
             resources=(),
             authorization_details=({"type": "payment", "amount": "1"},),

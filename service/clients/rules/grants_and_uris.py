@@ -167,13 +167,21 @@ def refresh_tokens_can_be_used(client: ClientEntry) -> Iterator[Finding]:
     """Refresh tokens need offline_access and the grant type (OIDC Core §11); those of public clients rotate."""
     may_refresh, offline = "refresh_token" in client.allowed_grant_types, "offline_access"
     allow_offline = "set allow_offline_access: true"
-    if may_refresh and not client.allow_offline_access:
+    without = "refresh_without_offline_access"
+    if (
+        may_refresh
+        and not client.allow_offline_access
+        and not client.refresh_without_offline_access
+    ):
         message = "without allow_offline_access this client never gets a refresh token"
         yield warning(("allowed_grant_types", "refresh_token"), message, allow_offline)
-    if client.allow_offline_access and not may_refresh:
-        message = "without the grant type refresh_token this client cannot use its refresh tokens"
-        hint = "add refresh_token to allowed_grant_types"
-        yield warning(("allow_offline_access",), message, hint)
+    for key in ("allow_offline_access", without) if not may_refresh else ():
+        if getattr(client, key):
+            message = (
+                "without the grant type refresh_token this client cannot use its refresh tokens"
+            )
+            hint = "add refresh_token to allowed_grant_types"
+            yield warning((key,), message, hint)
     if offline in client.allowed_scopes and not client.allow_offline_access:
         message = "offline_access is allowed by allow_offline_access, not here"
         yield warning(("allowed_scopes", offline), message, allow_offline)
