@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from aiohttp import web
 
+from service.ciba.endpoint import BackchannelAuthenticationEndpoint
+from service.ciba.page import AccountRequestsEndpoint
 from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
-from service.endpoints.account_requests import AccountRequestsEndpoint
 from service.endpoints.add_factor import AddFactorEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
-from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
 from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint

@@ -1,8 +1,9 @@
-"""Opens authorization requests that come as a JWT (OIDC Core §6, RFC 9101, CIBA Core §7.1.1)."""
+"""Opens authorization requests that come as a JWT (OIDC Core §6, RFC 9101)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 import structlog
@@ -10,8 +11,8 @@ from msgspec.structs import replace
 
 from service.authorize.parameters import (
     AUTHORIZE,
-    CIBA,
-    PARAMETERS,
+    DEVICE,
+    PAR,
     EndpointKind,
     check_types,
     parameters_in,
@@ -25,7 +26,6 @@ from service.keys.foreign_keys import UNNAMED, audiences_of, check_times, time_i
 from service.keys.jose import JwtRefused
 from service.keys.jwe import looks_encrypted
 from service.model.client import Client
-from service.model.handle import digest
 from service.protocol.errors import InvalidRequest, InvalidRequestObject, OAuthError
 from service.protocol.params import Params
 
@@ -43,8 +43,6 @@ _EXPLICIT_TYP = frozenset({UNNAMED, "oauth-authz-req+jwt"})
 """A client with a profile says no other `typ` (RFC 9101 §10.8)."""
 _TYP = frozenset({"jwt"}) | _EXPLICIT_TYP
 _CARRIERS = frozenset({"request", "request_uri"})
-_REQUIRED_BY_CIBA = ("iss", "aud", "exp", "iat", "nbf", "jti")
-"""CIBA Core §7.1.1."""
 
 Claims = Mapping[str, object]
 
@@ -54,6 +52,56 @@ class UsedOnce(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     expires_at: int
+
+
+class ObjectRules(Protocol):
+    """The rules on request objects in which endpoints differ."""
+
+    def has_to_sign(self, client: Client) -> bool:
+        """Return whether the client has to send its requests as signed objects."""
+        ...
+
+    def find_algorithms(self, client: Client) -> tuple[str | None, tuple[str, ...]]:
+        """Return the signature algorithm that the client registered, and those accepted without a registration."""
+        ...
+
+    def check_parameters(self, sent: Params) -> None:
+        """Raise InvalidRequest if a parameter is sent that has to be in the object."""
+        ...
+
+    def check_times(self, claims: Claims, client: Client, *, now: int, clock_skew: int) -> None:
+        """Raise JwtRefused unless the object counts now."""
+        ...
+
+    def find_use(self, claims: Claims, client: Client) -> UsedOnce | None:
+        """Return what is remembered of an object that counts once."""
+        ...
+
+
+class BrowserObjectRules(msgspec.Struct, frozen=True):
+    """The rules on requests that a browser brings, or that are pushed for one."""
+
+    def has_to_sign(self, client: Client) -> bool:
+        return client.require_signed_request_object
+
+    def find_algorithms(self, client: Client) -> tuple[str | None, tuple[str, ...]]:
+        return client.request_object_signing_alg, ALGORITHMS
+
+    def check_parameters(self, sent: Params) -> None:
+        pass  # those outside of the object are ignored, or fill in (`_merge`)
+
+    def check_times(self, claims: Claims, client: Client, *, now: int, clock_skew: int) -> None:
+        check_times(claims, now=now, clock_skew=clock_skew)
+        if client.signs_messages:
+            require_fresh_signature(claims, now=now, clock_skew=clock_skew)
+
+    def find_use(self, claims: Claims, client: Client) -> None:
+        return None
+
+
+BROWSER_RULES: Mapping[EndpointKind, ObjectRules] = dict.fromkeys(
+    (AUTHORIZE, PAR, DEVICE), BrowserObjectRules()
+)
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +115,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     refusal: OAuthError | None = None
     """What is wrong with its request object."""
     once: UsedOnce | None = None
-    """The request object of a CIBA request, which asks the user once."""
+    """Its request object, if that counts once."""
 
 
 class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +125,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
     keys: ClientKeys
     algorithms: ClientAlgorithms
     uris: RequestUris
+    rules: Mapping[EndpointKind, ObjectRules]
     clock_skew: int
     signature_required: bool
     """Whether every client has to sign its requests."""
@@ -105,19 +154,15 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
                 params = _merge(sent, claims, alone=self._counts_alone(arrival))
                 check_types(claims)
                 self._check(claims, arrival)
-                once = _use_of(claims, arrival) if arrival.endpoint is CIBA else None
+                once = self.rules[arrival.endpoint].find_use(claims, arrival.client)
         except OAuthError as error:
             refusal = error
         return replace(arrival, params=params, refusal=refusal, once=once)
 
     def has_to_sign(self, arrival: Arrival) -> bool:
-        """Return whether a plain request is refused; CIBA has a registration of its own (CIBA Core §4, FAPI-CIBA §5.2.2)."""
-        client = arrival.client
-        if arrival.endpoint is CIBA and (
-            client.follows_fapi or client.backchannel_authentication_request_signing_alg
-        ):
-            return True
-        return self.signature_required or client.require_signed_request_object
+        """Return whether a plain request is refused."""
+        rules = self.rules[arrival.endpoint]
+        return self.signature_required or rules.has_to_sign(arrival.client)
 
     def _counts_alone(self, arrival: Arrival) -> bool:
         """Return whether nothing outside the object counts (RFC 9101 §6.3, RFC 9126 §3)."""
@@ -149,8 +194,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             case None, None:
                 return None
             case str(by_value), None:
-                if arrival.endpoint is CIBA:
-                    _refuse_others(sent)
+                self.rules[arrival.endpoint].check_parameters(sent)
                 return by_value
             case None, str(uri):
                 if arrival.endpoint is not AUTHORIZE:  # RFC 9126 §2.1
@@ -160,16 +204,11 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidRequest("request and request_uri exclude each other")
 
     async def _verify(self, text: str, arrival: Arrival) -> Claims:
-        """Return the claims, signed as the client registered it (OpenID Connect Registration §2, CIBA Core §4)."""
+        """Return the claims, signed as the client registered it (OpenID Connect Registration §2)."""
         client = arrival.client
         if looks_encrypted(text):
             text = await self.keys.decrypt(text, client)
-        registered, known = client.request_object_signing_alg, ALGORITHMS
-        if (
-            arrival.endpoint is CIBA
-        ):  # with a key of the client, never its secret (CIBA Core §7.1.1)
-            registered = client.backchannel_authentication_request_signing_alg
-            known = SIGNING_ALGORITHMS
+        registered, known = self.rules[arrival.endpoint].find_algorithms(client)
         may_be_unsigned = client.profile is None and not self.has_to_sign(arrival)
         if registered == UNSIGNED and may_be_unsigned:
             return _read_unsigned(text)
@@ -193,20 +232,11 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             if counts and None not in (inside, outside) and inside != outside:
                 raise InvalidRequestObject(f"{name} is another one inside the request object")
         try:
-            self._check_times(claims, arrival)
+            self.rules[arrival.endpoint].check_times(
+                claims, client, now=clock(), clock_skew=self.clock_skew
+            )
         except JwtRefused as refused:
             raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
-
-    def _check_times(self, claims: Claims, arrival: Arrival) -> None:
-        client, is_ciba = arrival.client, arrival.endpoint is CIBA
-        now = clock()
-        if is_ciba:
-            _require_claims(claims)
-        check_times(claims, now=now, clock_skew=self.clock_skew)
-        if is_ciba and (time_in(claims, "exp") or 0) > now + MAX_AGE + self.clock_skew:
-            raise JwtRefused("exp is more than an hour away")
-        if client.signs_messages or (is_ciba and client.follows_fapi):
-            _require_fresh_signature(claims, now=now, clock_skew=self.clock_skew)
 
 
 def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
@@ -216,30 +246,8 @@ def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
     return Params({**outside, **parameters_in(claims), **client_id})
 
 
-def _refuse_others(sent: Params) -> None:
-    """Raise InvalidRequest if a parameter that belongs into the object is sent outside of it (CIBA Core §7.1.1)."""
-    others = sorted((PARAMETERS[CIBA] - {"client_id"}) & sent.values.keys())
-    if others:
-        raise InvalidRequest(f"{others[0]} is outside of the request object")
-
-
-def _use_of(claims: Claims, arrival: Arrival) -> UsedOnce:
-    """Return what is remembered of a CIBA request, whose `jti` and `exp` are required."""
-    key = digest(f"ciba_request\n{arrival.client.client_id}\n{claims['jti']}")
-    return UsedOnce(key=key, expires_at=int(time_in(claims, "exp") or 0))
-
-
-def _require_claims(claims: Claims) -> None:
-    """Raise JwtRefused if a claim about the object itself is missing (CIBA Core §7.1.1)."""
-    missing = [name for name in _REQUIRED_BY_CIBA if not claims.get(name)]
-    if missing:
-        raise JwtRefused(f"{missing[0]} is missing")
-    if not isinstance(claims["jti"], str):
-        raise JwtRefused("jti is not a string")
-
-
-def _require_fresh_signature(claims: Claims, *, now: int, clock_skew: int) -> None:
-    """Raise JwtRefused unless the object is for this service and of this hour (FAPI 2.0 Message Signing §5.3.1, FAPI-CIBA §5.2.2)."""
+def require_fresh_signature(claims: Claims, *, now: int, clock_skew: int) -> None:
+    """Raise JwtRefused unless the object is for this service and of this hour (FAPI 2.0 Message Signing §5.3.1)."""
     begins, expires = time_in(claims, "nbf"), time_in(claims, "exp")
     if claims.get("aud") is None:
         raise JwtRefused("aud is missing")

@@ -14,7 +14,6 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import UsedOnce
 from service.clients.keys import ClientKeys
 from service.clock import clock
-from service.config.schema.server import Ciba
 from service.identity.password_sign_in import Throttle
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.identity.sessions import Sessions
@@ -23,6 +22,7 @@ from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, audiences_of, check_times, time_in
 from service.keys.jose import JwtRefused
+from service.model.backchannel import Ciba
 from service.model.client import Client
 from service.model.handle import digest
 from service.model.polling import CIBA as GRANT_TYPE

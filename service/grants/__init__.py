@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from service.model.polling import CIBA, DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
@@ -42,8 +42,9 @@ class BuiltinGrant(NamedTuple):
 
     implementation: str
     """Its module in this folder and its class; it is made of the services that its fields name."""
-    is_registrable: bool = True
-    """Whether a client may register it dynamically: not if users would give it a password or token."""
+    registration: Literal["open", "with_token", "none"] = "open"
+    """Whether a client may register it dynamically, always or with an initial access token: not if users would give it a
+    password or token."""
 
     def make(self, services: BuiltinServices) -> Grant:
         module, _, name = self.implementation.partition(":")
@@ -57,10 +58,11 @@ BUILTIN_GRANTS: dict[str, BuiltinGrant] = {
     "refresh_token": BuiltinGrant("refresh_token:RefreshTokenGrant"),
     "client_credentials": BuiltinGrant("client_credentials:ClientCredentialsGrant"),
     JWT_BEARER: BuiltinGrant("jwt_bearer:JwtBearerGrant"),
-    DEVICE_CODE: BuiltinGrant("polling:DeviceCodeGrant"),
-    "password": BuiltinGrant("password:PasswordGrant", is_registrable=False),
-    TOKEN_EXCHANGE: BuiltinGrant("token_exchange.grant:TokenExchangeGrant", is_registrable=False),
-    CIBA: BuiltinGrant("polling:CibaGrant"),
+    DEVICE_CODE: BuiltinGrant("polling:PollingGrant"),
+    "password": BuiltinGrant("password:PasswordGrant", registration="none"),
+    TOKEN_EXCHANGE: BuiltinGrant("token_exchange.grant:TokenExchangeGrant", registration="none"),
+    # Its clients learn which users there are, and take the places of other clients' requests (docs/ciba.md).
+    CIBA: BuiltinGrant("polling:PollingGrant", registration="with_token"),
 }
 """By grant type. To add one: a file in this folder, and a line here."""
 

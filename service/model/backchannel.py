@@ -1,16 +1,34 @@
-"""A request for authentication that the user confirms elsewhere, the messages about it, and the interface of notifiers (CIBA Core §7)."""
+"""Authentication that the user confirms elsewhere: its settings, its records, and the interface of notifiers (CIBA Core §7)."""
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 
+from service.model import types
 from service.model.handle import digest
-from service.model.types import LocalText
 from service.protocol.authorization_details import Detail
 
 MessageKind = Literal["ping", "webhook"]
+
+
+class Ciba(msgspec.Struct, frozen=True, kw_only=True):
+    """Authentication that a client begins without a browser, and that the user confirms elsewhere (CIBA Core)."""
+
+    notifier: types.PluginName = "builtin"
+    """Who tells the user of a request: builtin lists it at /account/requests and posts to the webhook, if there is one; or the
+    import path of a class of your own, such as my_package.push:MyNotifier."""
+    webhook: types.WebUrl | None = None
+    """The URL to which the built-in notifier posts a signed JWT about each request."""
+    expires_in: types.Lifetime = 120
+    """How long the user has to answer, if the client asks for no other time (requested_expiry)."""
+    max_expiry: types.Lifetime = 600
+    """The longest time that a client may ask for; a longer one is shortened to it."""
+    interval: types.Lifetime = 5
+    """The shortest time between two polls of a client."""
+    max_binding_message: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    """The longest binding message, in characters; the user has to read and compare it."""
 
 
 class BackchannelRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,7 +77,7 @@ class AuthenticationNotice(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the request for everybody but its client; it is not the auth_req_id, and no token can be had for it."""
     subject: str
     client_id: str
-    client_name: str | LocalText
+    client_name: str | types.LocalText
     binding_message: str | None
     scope: frozenset[str]
     authorization_details: tuple[Detail, ...]

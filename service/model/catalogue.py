@@ -27,6 +27,8 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
     """Those that are built in; extension grants are in the registry."""
     registrable_grant_types: frozenset[str]
     """Those that a client may register dynamically."""
+    openly_registrable_grant_types: frozenset[str]
+    """Those of them that need no initial access token."""
     client_auth_methods: Mapping[str, Credential]
     response_modes: tuple[str, ...]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from service.model.authorization import Confirmation
+from service.model.handle import HandleKind
 from service.protocol.authorization_details import Detail
 
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
@@ -12,6 +15,9 @@ DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 
 CIBA = "urn:openid:params:grant-type:ciba"
 """The grant type by which clients poll whose users answer elsewhere (CIBA Core §10.1)."""
+
+HANDLES: Mapping[str, HandleKind] = {DEVICE_CODE: "device_code", CIBA: "auth_req_id"}
+"""What a client of each grant type polls with: the kind of its handle, and the parameter of the token request."""
 
 
 class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

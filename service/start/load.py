@@ -23,10 +23,13 @@ _BY_AUTHORIZE = frozenset({"implicit"})
 
 def builtin_catalogue() -> Catalogue:
     """Return what this version supports, from the lists of the implementations."""
-    registrable = {name for name, grant in BUILTIN_GRANTS.items() if grant.is_registrable}
+    grants = BUILTIN_GRANTS.items()
+    openly = {name for name, grant in grants if grant.registration == "open"}
+    by_token = {name for name, grant in grants if grant.registration == "with_token"}
     return Catalogue(
         grant_types=_BY_AUTHORIZE | BUILTIN_GRANTS.keys(),
-        registrable_grant_types=_BY_AUTHORIZE | registrable,
+        registrable_grant_types=_BY_AUTHORIZE | openly | by_token,
+        openly_registrable_grant_types=_BY_AUTHORIZE | openly,
         client_auth_methods={
             name: method.credential for name, method in CLIENT_AUTH_METHODS.items()
         },

@@ -10,13 +10,14 @@ from service.authorize.checks import ArrivingRequests, RequestReader
 from service.authorize.device import KEPT as KEPT_OF_DEVICES
 from service.authorize.device import DeviceRequests
 from service.authorize.flow import AuthorizeFlow
-from service.authorize.parameters import KEPT
+from service.authorize.parameters import CIBA, KEPT
 from service.authorize.parking import Parking
-from service.authorize.request_object import RequestObjects
+from service.authorize.request_object import BROWSER_RULES, RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS, make_create_account
 from service.authorize.user_codes import UserCodes
 from service.authorize.visitors import Visitors
+from service.ciba.request_object import CibaObjectRules
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.keys import ClientAlgorithms, ClientKeys
@@ -258,6 +259,7 @@ class Features:
             keys=self.client_keys,
             algorithms=self.algorithms,
             uris=RequestUris(shared.client_http("request_object")),
+            rules={**BROWSER_RULES, CIBA: CibaObjectRules()},
             clock_skew=configuration.server.clock_skew,
             signature_required=configuration.require_signed_request_object,
         )

@@ -45,7 +45,6 @@ from service.keys.key_source import KeySource, build_key_source, encryption_algo
 from service.keys.keyring import KeyRing
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
-from service.model.polling import CIBA
 from service.store.room import RegistrationRoom
 from service.wiring.shared import Shared
 
@@ -153,15 +152,12 @@ def _build_policy(
 
 
 def _find_catalogue(configuration: Configuration) -> Catalogue:
-    """Return what is supported; CIBA is registrable with an initial access token only.
-
-    Its clients learn which users there are, and take the places of other clients' requests (docs/ciba.md).
-    """
+    """Return what is supported; some grant types are registrable with an initial access token only."""
     catalogue = configuration.catalogue
     if configuration.registration.initial_access_token_sha256:
         return catalogue
-    registrable = catalogue.registrable_grant_types - {CIBA}
-    return replace(catalogue, registrable_grant_types=registrable)
+    openly = catalogue.openly_registrable_grant_types
+    return replace(catalogue, registrable_grant_types=openly)
 
 
 def build_client_authentication(

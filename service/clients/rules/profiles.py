@@ -188,7 +188,7 @@ RULES: tuple[Rule, ...] = (
         name="ciba",
         says="CIBA requests are signed, for an hour at most, and have a `binding_message` or `authorization_details`; nothing is pushed (FAPI-CIBA §5.2.2)",
         profiles=FAPI,
-        enforced=("service/authorize/request_object.py", "service/ciba/request.py"),
+        enforced=("service/ciba/request_object.py", "service/ciba/request.py"),
     ),
     Rule(
         name="ciba_alone",

@@ -8,7 +8,6 @@ from typing import Annotated, Literal, cast
 import msgspec
 
 from service.config.schema.server import (
-    Ciba,
     Dpop,
     Limits,
     Mtls,
@@ -21,6 +20,7 @@ from service.config.schema.store import Store
 from service.config.schema.users import Users
 from service.model import registry, types
 from service.model.authentication_context import AuthenticationContext, Mfa
+from service.model.backchannel import Ciba
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.grant_types import ExtensionGrantRegistration

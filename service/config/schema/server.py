@@ -180,24 +180,6 @@ class Mtls(msgspec.Struct, frozen=True, kw_only=True):
     verifies the chain itself, also behind a proxy."""
 
 
-class Ciba(msgspec.Struct, frozen=True, kw_only=True):
-    """Authentication that a client begins without a browser, and that the user confirms elsewhere (CIBA Core)."""
-
-    notifier: types.PluginName = "builtin"
-    """Who tells the user of a request: builtin lists it at /account/requests and posts to the webhook, if there is one; or the
-    import path of a class of your own, such as my_package.push:MyNotifier."""
-    webhook: types.WebUrl | None = None
-    """The URL to which the built-in notifier posts a signed JWT about each request."""
-    expires_in: types.Lifetime = 120
-    """How long the user has to answer, if the client asks for no other time (requested_expiry)."""
-    max_expiry: types.Lifetime = 600
-    """The longest time that a client may ask for; a longer one is shortened to it."""
-    interval: types.Lifetime = 5
-    """The shortest time between two polls of a client."""
-    max_binding_message: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
-    """The longest binding message, in characters; the user has to read and compare it."""
-
-
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 
