@@ -36,6 +36,7 @@ from service.endpoints.redirect import (
     CreateAccountEndpoint,
     RedirectEndpoint,
 )
+from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.second_factor import SecondFactorEndpoint
 from service.endpoints.security import SecurityEndpoint
@@ -235,8 +236,6 @@ def registration_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ..
     shared, registration = features.shared, features.registration
     if registration is None:
         return ()
-    from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint  # noqa: PLC0415 - where clients may register
-
     return (
         RegisterEndpoint(
             issuer=shared.issuer,

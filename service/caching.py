@@ -1,15 +1,12 @@
-"""Values kept in this process for a while, and work done once for all who need it at the same time."""
+"""Values kept in this process for a while."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Hashable
 from math import inf
 from time import time
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-if TYPE_CHECKING:
-    import asyncio
+from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -43,38 +40,3 @@ class BoundedCache(Generic[K, V]):
 
     def clear(self) -> None:
         self._entries.clear()
-
-
-class SingleFlight(Generic[K, V]):
-    """Runs at most one task for each key; callers that come meanwhile share its result or its exception."""
-
-    def __init__(self) -> None:
-        self._running: dict[K, asyncio.Task[V]] = {}
-
-    async def run(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
-        """Return the result of the running task; a caller that is cancelled does not cancel it."""
-        import asyncio  # noqa: PLC0415 - for fetches, which few who cache something need
-
-        return await asyncio.shield(self.start(key, work))
-
-    def start(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> asyncio.Task[V]:
-        """Return the running task, or start the work. An exception of `work()` itself is not shared."""
-        import asyncio  # noqa: PLC0415 - likewise
-
-        running = self._running.get(key)
-        if running is None:
-            running = self._running[key] = asyncio.create_task(work())
-            running.add_done_callback(lambda done: self._finish(key, done))
-        return running
-
-    def get(self, key: K) -> asyncio.Task[V] | None:
-        return self._running.get(key)
-
-    def cancel_all(self) -> None:
-        for running in self._running.values():
-            running.cancel()
-
-    def _finish(self, key: K, done: asyncio.Task[V]) -> None:
-        del self._running[key]
-        if not done.cancelled():
-            done.exception()  # marked as seen: each caller raises it, unless all of them were cancelled

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from difflib import get_close_matches
 
 import msgspec
 from msgspec.structs import replace
@@ -295,8 +296,6 @@ MOST_ACCEPTED = 20
 
 async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple[str, ...]:
     """Return the values that the refused parameter could have had, the nearest first: for the error page in development and `explain`."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for a page that few see
-
     registry = clients.registry.current
     accepted: dict[str, Iterable[str]] = {
         "client_id": registry.permissions,

@@ -11,13 +11,14 @@ from typing import Any
 
 import structlog
 
-from service.caching import BoundedCache, SingleFlight
+from service.caching import BoundedCache
 from service.clock import clock
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
 from service.model.outgoing import ClientHttp, HttpAnswer, HttpClient, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri, RefusedValue
 from service.protocol.params import MAX_LENGTH
+from service.single_flight import SingleFlight
 from service.store.rate_limit import site_of
 
 log = structlog.stdlib.get_logger(__name__)

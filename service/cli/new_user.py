@@ -11,6 +11,7 @@ import yaml
 from service.cli.secrets import read_secret
 from service.cli.settings import file_option, load_settings
 from service.config.configuration import Configuration
+from service.identity import hashing
 from service.model.user import fold_username
 
 
@@ -41,8 +42,6 @@ def new_user(  # noqa: PLR0917 - click calls it by name
     """
     settings = load_settings(file)
     _require_free(settings, username, sub)
-    from service.identity import hashing  # noqa: PLC0415 - only once a password is to be hashed
-
     password = hashing.hash_password(read_secret("Password"))
     claims: dict[str, object] = {"name": name, "email": email}
     claims |= {"email_verified": True if email else None, "groups": list(groups) or None}

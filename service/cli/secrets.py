@@ -10,6 +10,7 @@ import sys
 import click
 
 from service.cli.table import format_option, print_json
+from service.identity import hashing
 
 
 @click.command("new-secret")
@@ -69,8 +70,6 @@ def hash_password() -> None:
     Example:
       token-service hash-password < password.txt
     """
-    from service.identity import hashing  # noqa: PLC0415 - the other commands do not need it
-
     click.echo(f'password: "{hashing.hash_password(read_secret("Password"))}"')
 
 

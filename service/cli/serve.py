@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
-from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
@@ -76,11 +74,9 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     with shown_as_refused(given):
         with without_unwanted():
             from service.cli import serving  # noqa: PLC0415 - without what libraries import in vain
-            from service.start.load import load_to_serve  # noqa: PLC0415 - likewise
 
         # Nothing is hidden here: users from a database, and classes of the operator, are imported.
-        with redirect_stdout(sys.stderr):  # an operator's class may print something
-            configuration = load_to_serve(file, environ)
+        configuration = serving.load(file, environ)
 
     if configuration.store.url.startswith("memory:"):
         with without_unwanted():

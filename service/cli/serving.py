@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from errno import EADDRINUSE
 from functools import partial
+from pathlib import Path
 from socket import socket
 from urllib.parse import urlsplit
 
@@ -16,12 +17,13 @@ from msgspec.structs import replace
 
 from service.app import Service, create_app
 from service.cli import apart
-from service.cli.settings import Refused, name_flags
+from service.cli.settings import Refused, name_flags, redirect_prints_of_plugins
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
 from service.keys.schedule import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
+from service.start.load import load_to_serve
 from service.web.server.accepting import ServerTls
 from service.web.server.connections import allow_many_files
 from service.web.server.listening import CannotListen, listen
@@ -37,6 +39,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 Sockets = tuple[socket, ...]
 """The sockets of one worker: of the public port, and of those for certificates and operators where they are separate."""
+
+
+def load(file: Path, environ: Mapping[str, str]) -> Configuration:
+    """Load the configuration that is to be served; raise ConfigError with every problem."""
+    with redirect_prints_of_plugins():
+        return load_to_serve(file, environ)
 
 
 def run(

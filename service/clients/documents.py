@@ -15,7 +15,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from service.caching import BoundedCache, SingleFlight
+from service.caching import BoundedCache
 from service.clients.origins import RegisteredOrigins
 from service.clients.registration.metadata import RegistrationPolicy, present_members
 from service.clock import clock
@@ -38,6 +38,7 @@ from service.protocol.errors import (
 from service.protocol.json_input import parse_unambiguous_json, require_object
 from service.protocol.redirect_uri import origin_of
 from service.protocol.uris import ClientIdUrl, is_on_loopback, parse_client_id_url, split_uri
+from service.single_flight import SingleFlight
 from service.store.rate_limit import RateLimit
 
 MAX_BYTES = 5 * 1024

@@ -10,13 +10,14 @@ import msgspec
 import structlog
 from msgspec.structs import replace
 
-from service.caching import BoundedCache, SingleFlight
+from service.caching import BoundedCache
 from service.clients.published_keys import LIFETIME, PAUSE, PublishedKeys
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.workload import WorkloadIssuer
 from service.protocol.json_input import parse_json
+from service.single_flight import SingleFlight
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -10,13 +10,14 @@ from http import HTTPStatus
 import msgspec
 import structlog
 
-from service.caching import BoundedCache, SingleFlight
+from service.caching import BoundedCache
 from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, UnknownKey
 from service.keys.jose import VerifiedClaims
 from service.model.outgoing import ClientHttp, HttpClient, Unreachable
 from service.model.registry import KeyOwner
 from service.protocol.json_input import parse_json
+from service.single_flight import SingleFlight
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from textwrap import indent
 from typing import Literal
 
@@ -52,8 +53,6 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
 
 def find_closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most like this one, if it is like any."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for what is misspelt
-
     return next(iter(get_close_matches(word, list(known), n=1)), None)
 
 

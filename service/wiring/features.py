@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from service.authorize.answer import Answering
 from service.authorize.checks import ArrivingRequests, RequestReader
@@ -20,10 +19,12 @@ from service.authorize.visitors import Visitors
 from service.ciba.request_object import CibaObjectRules
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.directory import Clients, RegisteredClients
+from service.clients.documents import ClientDocuments
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.origins import RegisteredOrigins
 from service.clients.proofs import DpopProofs, Nonces
 from service.clients.published_keys import PublishedKeys
+from service.clients.registration.registration import ClientRegistration
 from service.config.problem import CannotServe, Finding
 from service.grants import BuiltinServices, Grants
 from service.grants.token_exchange.subject_tokens import SubjectTokens
@@ -55,10 +56,6 @@ from service.tokens.scope import Targets
 from service.tokens.subject import SubjectIdentifiers
 from service.wiring import identities
 from service.wiring.shared import Shared
-
-if TYPE_CHECKING:
-    from service.clients.documents import ClientDocuments
-    from service.clients.registration.registration import ClientRegistration
 
 
 class Features:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from service.clients import documents
 from service.clients.authentication import MethodParts
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.authentication.client_assertion import ClientAssertions
@@ -16,6 +16,8 @@ from service.clients.issuer_keys import IssuerKeys
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.origins import RegisteredOrigins
 from service.clients.published_keys import PublishedKeys
+from service.clients.registration.metadata import RegistrationPolicy
+from service.clients.registration.registration import ClientRegistration
 from service.clients.registration.rules import Offered
 from service.clients.rules.mutual_tls import (
     certificates_reach_the_service,
@@ -45,13 +47,9 @@ from service.keys.key_source import KeySource, build_key_source, encryption_algo
 from service.keys.keyring import KeyRing
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
+from service.start.rules import client_rules
 from service.store.room import RegistrationRoom
 from service.wiring.shared import Shared
-
-if TYPE_CHECKING:
-    from service.clients.documents import ClientDocuments
-    from service.clients.registration.metadata import RegistrationPolicy
-    from service.clients.registration.registration import ClientRegistration
 
 REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
 """Seconds; no registered client's JWT is valid for longer."""
@@ -92,8 +90,6 @@ def build_registration(
     shared: Shared, registered: RegisteredClients, origins: RegisteredOrigins
 ) -> ClientRegistration:
     """Build what registers clients; where anyone may register, there is a bound."""
-    from service.clients.registration.registration import ClientRegistration  # noqa: PLC0415 - where clients may register
-
     settings, room = shared.configuration.registration, None
     if settings.is_open and settings.lifetime is not None:
         room = RegistrationRoom(
@@ -114,10 +110,10 @@ def build_registration(
     )
 
 
-def build_documents(shared: Shared, ring: KeyRing, origins: RegisteredOrigins) -> ClientDocuments:
+def build_documents(
+    shared: Shared, ring: KeyRing, origins: RegisteredOrigins
+) -> documents.ClientDocuments:
     """Build what finds clients by their metadata documents."""
-    from service.clients import documents  # noqa: PLC0415 - where clients may be found by them
-
     settings = shared.configuration.client_id_metadata
     policy = _build_policy(shared, ring, settings.allowed_scopes)
     return documents.ClientDocuments(
@@ -134,9 +130,6 @@ def build_documents(shared: Shared, ring: KeyRing, origins: RegisteredOrigins) -
 def _build_policy(
     shared: Shared, ring: KeyRing, allowed_scopes: frozenset[str]
 ) -> RegistrationPolicy:
-    from service.clients.registration.metadata import RegistrationPolicy  # noqa: PLC0415 - 15 MiB, where clients describe themselves
-    from service.start.rules import client_rules  # noqa: PLC0415 - likewise
-
     configuration, registry = shared.configuration, shared.registry
     offered = Offered(
         catalogue=_find_catalogue(configuration),

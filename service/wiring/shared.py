@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from service.model.outgoing import ClientCertificate, ClientHttp, HttpClient
 from service.observe.event_log import EventLog, FanOut
 from service.outbox.queue import D
 from service.outgoing.around import LateHttp, TimedHttp
+from service.start.load import load_to_serve
 from service.store.memory import StoreMemory
 from service.store.opening import open_credentials, open_store
 from service.store.rate_limit import RateLimit
@@ -66,9 +67,8 @@ class Shared:
         self.emit = FanOut(event_log.note, *counting, *listeners).emit
         timed = self.metrics.timed.note if counted else ignore_timing
         self.timed = timed if spans is None else spans.record_durations(timed)
-        self.registry = ReloadableRegistry(
-            configuration, read=read or _reader_here(configuration.file, environ), emit=self.emit
-        )
+        read = read or partial(load_to_serve, configuration.file, environ)
+        self.registry = ReloadableRegistry(configuration, read=read, emit=self.emit)
         store = configuration.store
         self.kv = open_store(
             store.url,
@@ -215,16 +215,15 @@ class Shared:
         settings = self.configuration.outgoing
 
         def make() -> OutgoingHttp:
-            from service.outgoing.guard import AddressPolicy  # noqa: PLC0415 - aiohttp, which most commands do without
-            from service.outgoing.http_client import MAX_BODY, OutgoingHttp  # noqa: PLC0415
+            from service.outgoing import guard, http_client  # noqa: PLC0415 - aiohttp, which most commands do without
 
-            return OutgoingHttp(
+            return http_client.OutgoingHttp(
                 timeout=settings.timeout,
                 ca_file=ca_file or settings.ca_file,
-                policy=AddressPolicy(settings.allowed_networks) if guarded else None,
+                policy=guard.AddressPolicy(settings.allowed_networks) if guarded else None,
                 certificate=certificate,
                 kept=kept,
-                max_body=MAX_BODY if max_body is None else max_body,
+                max_body=http_client.MAX_BODY if max_body is None else max_body,
             )
 
         http = LateHttp(make)
@@ -242,15 +241,6 @@ class Shared:
         for http in self._opened:
             await http.close()
         await self.kv.close()
-
-
-def _reader_here(file: Path, environ: Mapping[str, str]) -> Callable[[], Configuration]:
-    def read() -> Configuration:
-        from service.start.load import load_to_serve  # noqa: PLC0415 - all rules, which are there if this process has read the file
-
-        return load_to_serve(file, environ)
-
-    return read
 
 
 def _emit_at_once(count: EmitAtOnce, listeners: tuple[Emit, ...]) -> EmitAtOnce:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.caching import SingleFlight
+from service.single_flight import SingleFlight
 
 
 class Work:

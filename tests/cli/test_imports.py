@@ -99,13 +99,9 @@ signing: {encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY}
 UNUSED = {
     "babel",
     "ctypes",
-    "service.clients.documents",
-    "service.clients.registration.metadata",
-    "service.clients.registration.registration",
-    "service.endpoints.register",
     "service.web.pages.locales",
 }
-"""What the first page takes, what clients need that register themselves, and what was needed for a stop only."""
+"""What the first page takes, and what was needed for a stop only."""
 
 
 def imported_by_a_service(tmp_path: Path, settings: str) -> set[str]:
@@ -120,12 +116,3 @@ def test_a_service_does_not_import_what_no_configured_feature_uses(tmp_path: Pat
     imported = imported_by_a_service(tmp_path, "ui: {locales: [en]}")
     assert "service.endpoints.login" in imported
     assert imported & UNUSED == set()
-
-
-def test_a_service_imports_what_its_configuration_asks_for_before_the_first_request(
-    tmp_path: Path,
-) -> None:
-    settings = "registration: {enabled: true}\nclient_id_metadata: {enabled: true}"
-    imported = imported_by_a_service(tmp_path, settings)
-    assert {each for each in UNUSED if each.startswith("service.clients")} < imported
-    assert "service.endpoints.register" in imported

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from service.caching import BoundedCache, SingleFlight
+from service.caching import BoundedCache
 from service.clock import clock
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header
@@ -18,6 +18,7 @@ from service.keys.jose import VerifiedClaims
 from service.model.identity_provider import IdentityProvider
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.protocol.json_input import parse_json
+from service.single_flight import SingleFlight
 
 T = TypeVar("T")
 

@@ -50,11 +50,10 @@ def open_users(settings: Users, tools: Tools) -> Directory:
     """Return the users of the configured source; CannotServe if it cannot be made."""
     if settings.source == "file":
         return FileUsers(tools.registry)
-    from service.identity.sources.last_seen import LastSeen  # noqa: PLC0415 - not for users of the file
-    from service.identity.sources.outside import OutsideUsers  # noqa: PLC0415
+    from service.identity.sources import last_seen, outside  # noqa: PLC0415 - not for users of the file
 
-    seen = LastSeen(stores=tools.stores, seal=tools.seal, grace=settings.grace)
-    return OutsideUsers(_open(settings, tools), settings, seen, timed=tools.timed)
+    seen = last_seen.LastSeen(stores=tools.stores, seal=tools.seal, grace=settings.grace)
+    return outside.OutsideUsers(_open(settings, tools), settings, seen, timed=tools.timed)
 
 
 def _open(settings: Users, tools: Tools) -> UserStore:

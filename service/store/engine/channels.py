@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from service.caching import SingleFlight
+from service.single_flight import SingleFlight
 from service.store.engine.connection import MAX_WAITING, TICK, Connection
 from service.store.engine.engine import (
     TROUBLE,

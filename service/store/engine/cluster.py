@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from service.caching import SingleFlight
+from service.single_flight import SingleFlight
 from service.store.engine.connection import TRUST, words_of
 from service.store.engine.engine import TROUBLE, UNREACHABLE, Channel, ConnectionLost, ResponseError
 from service.store.engine.server import Address, Server

@@ -15,8 +15,8 @@ import msgspec
 import structlog
 from msgspec.structs import replace
 
-from service.caching import SingleFlight
 from service.config.plugins import describe_exception
+from service.single_flight import SingleFlight
 from service.store.engine.connection import Connection, words_of
 from service.store.engine.engine import TROUBLE, ConnectionLost, ResponseError
 from service.store.verbs import Command
