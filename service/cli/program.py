@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errno import ENOSPC
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -32,6 +33,7 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
     "factors": ("factors", "Load second factors of another server, and count those in the store."),
     "sessions": ("sessions", "List and end the sessions of users."),
     "grants": ("sessions", "List and revoke what clients may do."),
+    "import": ("takeover", "Take over from another server."),
 }
 """The file of each command, and what it does, so that help needs to import none of them."""
 
@@ -81,7 +83,8 @@ class Commands(click.Group):
             raise _no_such_command(cmd_name, ctx)
         with without_unwanted():
             module = import_module(f"service.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
         return command
 
 

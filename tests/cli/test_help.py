@@ -53,6 +53,7 @@ def test_help_imports_no_command() -> None:
 
 def test_the_commands_are_those_of_the_contract() -> None:
     assert set(COMMANDS) == {
+        "import",
         "serve",
         "check",
         "schema",

@@ -1,0 +1,105 @@
+"""What a source holds, in the words of config.yaml, before it is judged and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from service.model import types
+from service.takeover.node import Misplaced
+from service.takeover.report import Report
+
+Section = Literal[
+    "api_resources",
+    "api_scopes",
+    "identity_resources",
+    "clients",
+    "token_exchange",
+    "identity_providers",
+    "trusted_issuers",
+    "tenants",
+]
+_NO_FACTORS: Mapping[str, object] = {}
+_NO_PLACES: Mapping[tuple[str, str], str] = {}
+BY_HAND = "mend it in the export, or write the entry by hand"
+
+
+class SecretText(types.Confidential, frozen=True):
+    """A text that has to stay readable, and so becomes a file of its own: as a value in an entry."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return "SecretText(…)"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """An entry of the registry, with its place in the source."""
+
+    place: str
+    values: dict[str, object]
+    places: Mapping[tuple[str, str], str] = _NO_PLACES
+    """By key and item: the places of items of its lists."""
+
+
+class FoundUser(msgspec.Struct, frozen=True, kw_only=True):
+    """A user with the keys of `users.list`, and with second factors."""
+
+    place: str
+    entry: dict[str, object]
+    factors: Mapping[str, object] = _NO_FACTORS
+    """`totp` and `passkeys`, as factors.json has them."""
+
+
+class Found:
+    """Collects what a source holds; users come one by one from the source's function."""
+
+    def __init__(self, report: Report) -> None:
+        """Begin with nothing."""
+        self.report = report
+        self.issuer: str | None = None
+        """The issuer, where the source names it."""
+        self.default_issuer = "http://localhost:8080"
+        """The issuer that is written where neither the source nor the operator names it."""
+        self.rp_id: str | None = None
+        """The domain that the users' passkeys are for."""
+        self.settings: dict[str, object] = {}
+        """Further keys of config.yaml."""
+        self.sections: dict[Section, list[Entry]] = {}
+        self.keys: list[tuple[str, Mapping[str, object]]] = []
+        """The JWKs by which tokens of the old server are verified, each with its place."""
+
+    def add(
+        self,
+        section: Section,
+        place: str,
+        values: Mapping[str, object],
+        places: Mapping[tuple[str, str], str] = _NO_PLACES,
+    ) -> None:
+        """Add an entry of the registry; what is None is left out. `places` has, by key and item, those of items of its lists."""
+        present = {name: value for name, value in values.items() if value is not None}
+        self.sections.setdefault(section, []).append(Entry(place, present, places))
+
+    def set(self, key: str, value: object) -> None:
+        """Set a key of config.yaml that is not in the registry."""
+        self.settings[key] = value
+
+    def add_key(self, place: str, jwk: Mapping[str, object]) -> None:
+        """Add a key that tokens of the old server are verified by; only its public members are kept."""
+        self.keys.append((place, jwk))
+
+    @contextmanager
+    def taking(self, place: str) -> Iterator[None]:
+        """Leave out this one entry, if something in it is not what it should be."""
+        try:
+            yield
+        except Misplaced as error:
+            self.report.leave_out(error.place or place, error.reason, BY_HAND)
+
+
+Source = Callable[[Path, Found], Iterator[FoundUser]]
+"""Reads a file or folder: puts all but the users into what was found, then returns the users, which are read as they are asked for."""

@@ -1,0 +1,1 @@
+"""Takes over a realm of Keycloak 24 to 26."""

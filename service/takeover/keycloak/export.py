@@ -1,0 +1,98 @@
+"""Finds and reads the files of an export: one file, a folder of several, or a partial export."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from service.takeover.node import Node
+from service.takeover.reading import read_members, unreadable
+
+_REALM = "-realm.json"
+_USERS = re.compile(r"(.+)-users-(\d{1,9})\.json", re.DOTALL)
+_LISTS = (
+    *("clients", "clientScopes", "groups", "identityProviders", "identityProviderMappers"),
+    *("authenticationFlows", "scopeMappings", "defaultDefaultClientScopes", "organizations"),
+    *("federatedUsers", "defaultOptionalClientScopes"),
+)
+"""The lists whose items are kept while the realm is read."""
+
+
+class Export(msgspec.Struct, frozen=True):
+    """The files of a realm."""
+
+    realm: Path
+    users: tuple[Path, ...]
+    """Files with users only, in their order."""
+
+
+class RealmMembers(msgspec.Struct, frozen=True):
+    """The members of a realm but its users; of them only those that clients are."""
+
+    settings: Node
+    """The members that are no lists."""
+    lists: dict[str, list[Node]]
+    service_accounts: list[Node]
+    has_users: bool
+
+
+def find_export(path: Path) -> Export:
+    """Return the files at a path; raise Unreadable if there is no realm, or several."""
+    if not path.is_dir():
+        return Export(path, ())
+    files = sorted(each.name for each in path.iterdir())
+    realms = [name for name in files if name.endswith(_REALM)]
+    if len(realms) != 1:
+        reason = (
+            "there are several realms: name the file of one"
+            if realms
+            else "there is no file …-realm.json"
+        )
+        raise unreadable(path, "", reason)
+    name = realms[0].removesuffix(_REALM)
+    found = [match for each in files if (match := _USERS.fullmatch(each)) and match[1] == name]
+    ordered = sorted(found, key=lambda match: int(match[2]))
+    return Export(path / realms[0], tuple(path / match[0] for match in ordered))
+
+
+def read_realm(export: Export) -> RealmMembers:
+    """Read everything once; of the users only those that stand for clients are kept."""
+    settings: dict[str, object] = {}
+    lists: dict[str, list[Node]] = {name: [] for name in _LISTS}
+    accounts: list[Node] = []
+    has_users = False
+    for node in read_members(export.realm):
+        if not node.key:
+            raise unreadable(export.realm, node.place, "this is a list: export one realm")
+        if node.key == "users":
+            has_users = True
+            accounts += [node] if _is_service_account(node) else []
+        elif node.key in _LISTS and "[" in node.place:
+            lists[node.key].append(node)
+        elif "[" not in node.place:
+            settings[node.key] = node.value
+    if not isinstance(settings.get("realm"), str):
+        raise unreadable(export.realm, "realm", "this is no export of a realm of Keycloak")
+    for node in read_users(Export(export.realm, export.users), only_files=True):
+        has_users = True
+        accounts += [node] if _is_service_account(node) else []
+    return RealmMembers(Node("", settings), lists, accounts, has_users)
+
+
+def read_users(export: Export, *, only_files: bool = False) -> Iterator[Node]:
+    """Yield the users of the realm's file, and then those of the files of users."""
+    if not only_files:
+        for node in read_members(export.realm, skip=_LISTS):
+            if node.key == "users" and "[" in node.place:
+                yield node
+    for at, file in enumerate(export.users):
+        for node in read_members(file):
+            if node.key == "users" and "[" in node.place:
+                yield Node(f"users-{at}/{node.place}", node.value, node.key)
+
+
+def _is_service_account(node: Node) -> bool:
+    return isinstance(node.value, dict) and bool(node.value.get("serviceAccountClientId"))

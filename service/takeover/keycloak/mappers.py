@@ -1,0 +1,135 @@
+"""What the protocol mappers of a client or a client scope put into tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from service.takeover.keycloak.claims import FixedClaim, UserClaim, fixed_claim, user_claim
+from service.takeover.node import Misplaced, Node, quoted
+from service.takeover.report import Report
+
+_WITHOUT_EFFECT = (
+    *("oidc-allowed-origins-mapper", "oidc-acr-mapper", "oidc-amr-mapper", "oidc-sub-mapper"),
+    *("oidc-nonce-backwards-compatible-mapper", "oidc-session-state-mapper"),
+)
+"""What they do is done here for all clients, or is nothing that a client notices."""
+_ORGANIZATIONS = "oidc-organization-membership-mapper"
+_NOTE = "oidc-usersessionmodel-note-mapper"
+_NOTES = frozenset(
+    {"AUTH_TIME", "auth_time", "client_id", "clientId", "clientHost", "clientAddress", "acr"}
+)
+"""Notes of a session that are claims of every token here, or that nobody decides by."""
+_REMEDIES = {
+    "oidc-hardcoded-role-mapper": "give the role to the users themselves",
+    "oidc-role-name-mapper": "name the role so at the users, or let the API know both names",
+    "oidc-usersessionmodel-note-mapper": "leave it out, if no application reads it",
+}
+
+
+class Mapped(msgspec.Struct, kw_only=True):
+    """What comes with a client scope, or with a client."""
+
+    in_id_token: list[str] = msgspec.field(default_factory=list)
+    """Names of users' claims for ID tokens and userinfo."""
+    in_access_token: list[str] = msgspec.field(default_factory=list)
+    audiences: dict[str, str] = msgspec.field(default_factory=dict)
+    """APIs, each with the place of its mapper."""
+    resolves_audience: bool = False
+    """Whether APIs are those clients whose roles the user has."""
+    fixed: list[FixedClaim] = msgspec.field(default_factory=list)
+    is_pairwise: bool = False
+    of_roles: list[UserClaim] = msgspec.field(default_factory=list)
+    """The claims of roles, which users that stand for clients have, too."""
+
+
+class Mappers:
+    """Reads mappers, and knows the claims of users that all of them make."""
+
+    def __init__(self, report: Report, *, has_organizations: bool) -> None:
+        """Begin without any; a mapper of organisations does nothing where there are none."""
+        self._ignored = () if has_organizations else (_ORGANIZATIONS,)
+        self.user_claims: dict[tuple[str, ...], UserClaim] = {}
+        """By what distinguishes them."""
+        self._owners: dict[str, tuple[str, ...]] = {}
+        self._report = report
+
+    def read(self, mappers: Iterable[Node]) -> Mapped:
+        """Return what the mappers of a client or scope do; report those that do something else."""
+        mapped = Mapped()
+        for node in mappers:
+            try:
+                self._read_one(node, mapped)
+            except Misplaced as error:
+                self._report.leave_out(error.place, error.reason, "mend it in the export")
+        return mapped
+
+    def _read_one(self, node: Node, mapped: Mapped) -> None:
+        kind, config = node.text("protocolMapper") or "", node.below("config")
+        if (node.text("protocol") or "openid-connect") != "openid-connect":
+            return
+        if kind in _SIMPLE:
+            _SIMPLE[kind](node, mapped)
+        elif kind == "oidc-hardcoded-claim-mapper":
+            self._read_fixed(config, mapped)
+        elif (claim := user_claim(kind, config)) is not None:
+            self._read_user_claim(node, claim, mapped)
+        elif kind not in self._ignored and (
+            kind != _NOTE or config.text("user.session.note") not in _NOTES
+        ):
+            remedy = _REMEDIES.get(kind, "give users the claim by users.* (docs/users.md)")
+            self._report.leave_out(node.place, f"a mapper {quoted(kind)} is not known here", remedy)
+
+    def _read_fixed(self, config: Node, mapped: Mapped) -> None:
+        claim = fixed_claim(config)
+        if config.flag("access.token.claim"):
+            mapped.fixed.append(claim)
+        else:
+            message = "a fixed claim that is not for access tokens has no place here"
+            self._report.leave_out(config.place, message, "let the application know the value")
+
+    def _read_user_claim(self, node: Node, claim: UserClaim, mapped: Mapped) -> None:
+        path = node.below("config").text("claim.name") or claim.name
+        if self._owners.setdefault(path, claim.signature) != claim.signature:
+            message = f"another mapper makes the claim {quoted(path)} of something else"
+            remedy = (
+                "a user has the same claims at all clients here: give one of the two another name"
+            )
+            self._report.leave_out(node.place, message, remedy)
+            return
+        self.user_claims[claim.signature] = claim
+        config = node.below("config")
+        if claim.is_of_roles and config.flag("access.token.claim"):
+            mapped.of_roles.append(claim)
+        if config.flag("id.token.claim") or config.flag("userinfo.token.claim"):
+            mapped.in_id_token.append(claim.name)
+        if config.flag("access.token.claim"):
+            mapped.in_access_token.append(claim.name)
+
+
+def _read_audience(node: Node, mapped: Mapped) -> None:
+    config = node.below("config")
+    name = config.text("included.client.audience") or config.text("included.custom.audience")
+    if name and config.flag("access.token.claim", True):
+        mapped.audiences[name] = node.place
+
+
+def _resolve_audience(_: Node, mapped: Mapped) -> None:
+    mapped.resolves_audience = True
+
+
+def _make_pairwise(_: Node, mapped: Mapped) -> None:
+    mapped.is_pairwise = True
+
+
+def _do_nothing(_: Node, __: Mapped) -> None:
+    pass
+
+
+_SIMPLE: Mapping[str, Callable[[Node, Mapped], None]] = {
+    **dict.fromkeys(_WITHOUT_EFFECT, _do_nothing),
+    "oidc-audience-mapper": _read_audience,
+    "oidc-audience-resolve-mapper": _resolve_audience,
+    "oidc-sha256-pairwise-sub-mapper": _make_pairwise,
+}

@@ -1,0 +1,113 @@
+"""The identity providers of the realm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.takeover.found import Found, SecretText
+from service.takeover.keycloak.export import RealmMembers
+from service.takeover.node import Node, quoted
+
+_MASKED = "**********"
+_GITHUB: Mapping[str, object] = {
+    "kind": "oauth2",
+    "authorization_endpoint": "https://github.com/login/oauth/authorize",
+    "token_endpoint": "https://github.com/login/oauth/access_token",
+    "userinfo_endpoint": "https://api.github.com/user",
+    "subject_claim": "id",
+    "scopes": ["read:user", "user:email"],
+}
+_METHODS = {
+    "client_secret_post": "client_secret_post",
+    "client_secret_basic": "client_secret_basic",
+    "client_secret_basic_unencoded": "client_secret_basic",
+    "private_key_jwt": "private_key_jwt",
+}
+_CLAIM_MAPPERS = (
+    "oidc-user-attribute-idp-mapper",
+    "github-user-attribute-mapper",
+    "google-user-attribute-mapper",
+)
+_NAMES_HERE = {
+    "firstName": "given_name",
+    "lastName": "family_name",
+    "username": "preferred_username",
+}
+
+
+def add_providers(members: RealmMembers, found: Found) -> frozenset[str]:
+    """Add the providers that can be taken, and return their names."""
+    claims = _claims_by_provider(members, found)
+    taken = set[str]()
+    for node in members.lists["identityProviders"]:
+        with found.taking(node.place):
+            alias = node.required_text("alias")
+            entry = _entry(node, found)
+            if entry is not None:
+                entry["claims"] = claims.get(alias) or None
+                found.add("identity_providers", node.place, entry)
+                taken.add(alias)
+    return frozenset(taken)
+
+
+def _entry(node: Node, found: Found) -> dict[str, object] | None:
+    kind, config = node.required_text("providerId"), node.below("config")
+    if not node.flag("enabled", True):
+        found.report.leave_out(node.place, "a provider that is disabled", "nothing to do")
+        return None
+    specific = _specific(kind, config)
+    if specific is None:
+        message = f"a provider of the kind {quoted(kind)}"
+        remedy = "write it into identity_providers, if it is an OpenID provider"
+        found.report.leave_out(node.place, message, remedy)
+        return None
+    secret = config.text("clientSecret") or ""
+    method = _METHODS.get(config.text("clientAuthMethod") or "")
+    if method != "private_key_jwt" and (secret in {"", _MASKED} or secret.startswith("${vault.")):
+        remedy = "export the realm on the command line (kc.sh export), which masks nothing, or write the provider"
+        found.report.leave_out(
+            f"{node.place}.config.clientSecret", "the secret is not in the export", remedy
+        )
+        return None
+    scopes = (config.text("defaultScope") or "").split()
+    hidden = node.flag("hideOnLogin") or config.flag("hideOnLoginPage") or node.flag("linkOnly")
+    name = node.text("displayName")
+    return {
+        "name": node.text("alias"),
+        "display_name": name if name and "${" not in name else None,
+        "show_link": False if hidden else None,
+        **specific,
+        "client_id": config.required_text("clientId"),
+        "client_secret": None if method == "private_key_jwt" else SecretText(secret),
+        "token_endpoint_auth_method": method,
+        "own_callback": True if specific.get("kind") != "oauth2" else None,
+        **({"scopes": scopes} if scopes else {}),
+        "trust_email": True if node.flag("trustEmail") else None,
+    }
+
+
+def _specific(kind: str, config: Node) -> Mapping[str, object] | None:
+    if kind in {"oidc", "keycloak-oidc"}:
+        return {"issuer": config.required_text("issuer")}
+    if kind == "google":
+        domain = config.text("hostedDomain")
+        allowed = {"allowed_claims": [{"hd": [domain]}]} if domain else {}
+        return {"issuer": "https://accounts.google.com", **allowed}
+    return _GITHUB if kind == "github" and not config.text("baseUrl") else None
+
+
+def _claims_by_provider(members: RealmMembers, found: Found) -> Mapping[str, dict[str, str]]:
+    claims: dict[str, dict[str, str]] = {}
+    for node in members.lists["identityProviderMappers"]:
+        with found.taking(node.place):
+            kind, config = node.text("identityProviderMapper") or "", node.below("config")
+            theirs = config.text("claim") or config.text("jsonField")
+            ours = config.text("user.attribute") or config.text("userAttribute")
+            if kind in _CLAIM_MAPPERS and theirs and ours and "." not in theirs:
+                alias = node.required_text("identityProviderAlias")
+                claims.setdefault(alias, {})[theirs] = _NAMES_HERE.get(ours, ours)
+            else:
+                message = f"a mapper {quoted(kind)} of a provider"
+                remedy = "see identity_providers[].claims and allowed_claims"
+                found.report.leave_out(node.place, message, remedy)
+    return claims

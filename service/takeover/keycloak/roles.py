@@ -1,0 +1,109 @@
+"""Expands roles: composites, and those of groups and the groups above them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from service.takeover.keycloak.export import RealmMembers
+from service.takeover.node import Misplaced, Node
+from service.takeover.report import Report
+
+Role = tuple[str, str]
+"""The client, empty for a role of the realm, and the name."""
+MAX_DEPTH = 60
+"""Levels of groups."""
+
+
+class Roles:
+    """The roles and groups of a realm."""
+
+    def __init__(self, members: RealmMembers, report: Report) -> None:
+        """Read them; what has not the shape of a role or group is left out."""
+        self._parts: dict[Role, list[Role]] = {}
+        self._groups: dict[str, frozenset[Role]] = {}
+        self._expanded: dict[Role, frozenset[Role]] = {}
+        roles = members.settings.below("roles")
+        try:
+            for node in roles.items("realm"):
+                self._add(node, "")
+            for client, _ in roles.below("client").members():
+                for node in roles.below("client").items(client):
+                    self._add(node, client)
+            for node in members.lists["groups"]:
+                self._add_group(node, "", frozenset(), 0)
+        except Misplaced as error:
+            remedy = "mend it in the export: the roles of users are incomplete"
+            report.leave_out(error.place, error.reason, remedy)
+
+    @property
+    def clients(self) -> frozenset[str]:
+        """The clients that have roles of their own."""
+        return frozenset(client for client, _ in self._parts if client)
+
+    def _add(self, node: Node, client: str) -> None:
+        parts = node.below("composites")
+        below = [("", name) for name in parts.texts("realm")]
+        below += _roles_of_clients(parts.below("client"))
+        self._parts[client, node.required_text("name")] = below
+
+    def _add_group(self, node: Node, above: str, inherited: frozenset[Role], depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise Misplaced(node.place, "groups are nested too deeply")
+        path = node.text("path") or f"{above}/{node.required_text('name')}"
+        roles = inherited | frozenset(assigned_roles(node))
+        self._groups[path] = roles
+        for child in node.items("subGroups"):
+            self._add_group(child, path, roles, depth + 1)
+
+    def expand(self, assigned: Iterable[Role], groups: Iterable[str]) -> frozenset[Role]:
+        """Return all roles of a user with these roles and groups."""
+        direct = frozenset(assigned).union(*(self._groups.get(path, ()) for path in groups))
+        return direct.union(*map(self._expand_one, direct))
+
+    def _expand_one(self, role: Role) -> frozenset[Role]:
+        known = self._expanded.get(role)
+        if known is None:
+            seen, waiting = {role}, [role]
+            while waiting:
+                new = [each for each in self._parts.get(waiting.pop(), ()) if each not in seen]
+                seen.update(new)
+                waiting += new
+            known = self._expanded[role] = frozenset(seen)
+        return known
+
+    def find_unknown(self, node: Node) -> Iterator[tuple[str, str]]:
+        """Yield what a user has, and the export does not define, each with its place."""
+        for item in node.items("realmRoles"):
+            if ("", item.as_text()) not in self._parts:
+                yield (
+                    item.place,
+                    "the role is not in the export, so that what it consists of is unknown",
+                )
+        for item in node.items("groups"):
+            if item.as_text() not in self._groups:
+                yield item.place, "the group is not in the export, so that its roles are unknown"
+        for client, roles in node.below("clientRoles").members():
+            for item in node.below("clientRoles").items(client):
+                if (client, item.as_text()) not in self._parts:
+                    yield (
+                        roles.place,
+                        "a role is not in the export, so that what it consists of is unknown",
+                    )
+
+
+def assigned_roles(node: Node) -> Iterator[Role]:
+    """Yield the roles that a user or group has been given."""
+    yield from (("", name) for name in node.texts("realmRoles"))
+    yield from _roles_of_clients(node.below("clientRoles"))
+
+
+def _roles_of_clients(node: Node) -> list[Role]:
+    return [(client, name) for client, _ in node.members() for name in node.texts(client)]
+
+
+def names_by_client(roles: Iterable[Role]) -> Mapping[str, list[str]]:
+    """Return the names of roles, sorted, by client; those of the realm have none."""
+    found: dict[str, list[str]] = {}
+    for client, name in sorted(roles):
+        found.setdefault(client, []).append(name)
+    return found

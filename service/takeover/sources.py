@@ -1,0 +1,12 @@
+"""The servers that can be taken over; to add one: a module with such a function, and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.takeover.found import Source
+from service.takeover.keycloak import realm as keycloak
+
+SOURCES: Mapping[str, Source] = {
+    "keycloak": keycloak.read,
+}
