@@ -37,17 +37,21 @@ class Unreadable(Exception):
 
 
 def read_members(
-    path: Path, *, comments: bool = False, skip: Collection[str] = ()
+    path: Path,
+    *,
+    comments: bool = False,
+    skip: Collection[str] = (),
+    seen: set[str] | None = None,
 ) -> Iterator[Node]:
     """Yield each member of the file's object, or each of its items where it is a list; items of a file that is a list, too.
 
-    Members with a key of `skip` are passed over. Raise Unreadable.
+    Members with a key of `skip` are passed over; all keys are added to `seen`. Raise Unreadable.
     """
     with opened(path) as file:
         stream = _Stream(_decoded(file), path)
         reader = _Reader(ijson.basic_parse(stream, use_float=True, allow_comments=comments))
         try:
-            yield from reader.read(skip)
+            yield from reader.read(skip, set() if seen is None else seen)
         except ijson.JSONError as error:
             reason = str(error).partition("\n")[0].rpartition("error: ")[2].rstrip(".")
             raise unreadable(path, reader.place, f"this is no JSON ({reason})") from error
@@ -117,20 +121,19 @@ class _Reader:
         """Of what is being read."""
         self._values = self._text = 0
 
-    def read(self, skip: Collection[str]) -> Iterator[Node]:
+    def read(self, skip: Collection[str], seen: set[str]) -> Iterator[Node]:
         """Yield what `read_members` does."""
         event, _ = next(self._events)
         if event == "start_array":
             yield from self._items("")
         elif event == "start_map":
-            yield from self._members(skip)
+            yield from self._members(skip, seen)
         else:
             raise _Refused("this is neither an object nor a list")
         for _ in self._events:  # what follows is an error of the parser's
             pass
 
-    def _members(self, skip: Collection[str]) -> Iterator[Node]:
-        seen = set[str]()
+    def _members(self, skip: Collection[str], seen: set[str]) -> Iterator[Node]:
         for ending, key in self._events:
             if ending == "end_map":
                 return

@@ -63,12 +63,11 @@ def read_realm(export: Export) -> RealmMembers:
     settings: dict[str, object] = {}
     lists: dict[str, list[Node]] = {name: [] for name in _LISTS}
     accounts: list[Node] = []
-    has_users = False
-    for node in read_members(export.realm):
+    seen = set[str]()
+    for node in read_members(export.realm, seen=seen):
         if not node.key:
             raise unreadable(export.realm, node.place, "this is a list: export one realm")
         if node.key == "users":
-            has_users = True
             accounts += [node] if _is_service_account(node) else []
         elif node.key in _LISTS and "[" in node.place:
             lists[node.key].append(node)
@@ -76,9 +75,9 @@ def read_realm(export: Export) -> RealmMembers:
             settings[node.key] = node.value
     if not isinstance(settings.get("realm"), str):
         raise unreadable(export.realm, "realm", "this is no export of a realm of Keycloak")
-    for node in read_users(Export(export.realm, export.users), only_files=True):
-        has_users = True
+    for node in read_users(export, only_files=True):
         accounts += [node] if _is_service_account(node) else []
+    has_users = "users" in seen or bool(export.users)
     return RealmMembers(Node("", settings), lists, accounts, has_users)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from service.config.schema.file import Settings
+from service.config.schema.users import Users
 from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.access import Access
 from service.takeover.keycloak.claims import usual_claims
@@ -16,7 +18,7 @@ from service.takeover.keycloak.mappers import Mappers
 from service.takeover.keycloak.providers import add_providers
 from service.takeover.keycloak.roles import Roles
 from service.takeover.keycloak.scopes import Scopes
-from service.takeover.keycloak.users import Users
+from service.takeover.keycloak.users import RealmUsers
 from service.takeover.node import Node
 
 KNOWN_VERSIONS = ("24", "25", "26")
@@ -45,12 +47,13 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
         remedy = "export them, too (kc.sh export --users …), and give the folder or the whole file"
         found.report.leave_out("users", "the export has no users", remedy)
         return iter(())
-    return Users(roles, mappers.user_claims, providers, found).read(export)
+    return RealmUsers(roles, mappers.user_claims, providers, found).read(export)
 
 
 def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -> None:
     name = realm.required_text("realm")
-    found.set("path_aliases", ["keycloak"])
+    if "path_aliases" in Settings.__struct_fields__:
+        found.set("path_aliases", ["keycloak"])
     front = realm.below("attributes").text("frontendUrl")
     if front:
         found.issuer = f"{front.rstrip('/')}/realms/{name}"
@@ -63,7 +66,7 @@ def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -
     used = [str(each.get("id_token_signed_response_alg") or first) for each in clients]
     algorithms = [each for each in dict.fromkeys([first, *sorted(used)]) if each[:2] != "HS"]
     found.set("signing", {"algorithms": algorithms})
-    if realm.flag("loginWithEmailAllowed", True):
+    if realm.flag("loginWithEmailAllowed", True) and "sign_in_by_email" in Users.__struct_fields__:
         found.set("users", {"sign_in_by_email": True})
     found.rp_id = realm.text("webAuthnPolicyRpId") or None
 

@@ -14,7 +14,7 @@ from service.takeover.node import Misplaced, Node, quoted
 _PROPERTIES = ("id", "username", "email", "emailVerified", "firstName", "lastName")
 
 
-class Users:
+class RealmUsers:
     """Reads users one by one."""
 
     def __init__(
