@@ -123,8 +123,7 @@ def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:
 
 def tenant_is_named_when_required(request: AuthorizeRequest, registry: Registry) -> None:
     """A request is for one tenant where `tenants_required` says so."""
-    if registry.tenants_required and request.tenant is None:
-        raise InvalidRequest("acr_values has to name a tenant of the client, as tenant:NAME")
+    request.users.require_tenant(registry)
 
 
 def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:

@@ -303,10 +303,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
 def _find_session(
     request: AuthorizeRequest, visitor: Visitor, registry: Registry
 ) -> Session | None:
-    """Return the visitor's session if it counts for the request: one of another tenant does not."""
+    """Return the visitor's session if it counts for the request: one of a user who may not answer it does not."""
     session = visitor.session
-    if session is None or not request.accepts_tenant(
-        registry.tenant_of(session.idp, visitor.user_claims)
-    ):
+    if session is None or not request.users.include(session.idp, visitor.user_claims, registry):
         return None
     return with_trusted_methods(session, registry)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
 from service.authorize.response_modes import choose_response_mode
-from service.identity.tenants import find_tenant
-from service.model.authentication_context import IDP, TENANT
+from service.identity.tenants import AcceptedUsers, find_accepted_users
+from service.model.authentication_context import IDP, names_context
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry
-from service.model.tenant import Tenant
+from service.model.tenant import LinkName
 from service.model.user import LOCAL
 from service.protocol import errors
 from service.protocol.authorization_details import Detail
@@ -70,20 +70,19 @@ class AuthorizeRequest(msgspec.Struct, frozen=True, kw_only=True):
     acr: AskedAcr
     idp: str | None
     """The identity provider to go straight to, if the client allows it."""
-    tenant: Tenant | None
-    """The tenant that the request is for."""
-    tenants: frozenset[str]
-    """Those whose users may answer it; empty: users of all tenants, and of none."""
+    users: AcceptedUsers
+    """Those that may answer it."""
 
     def accepts_users_of(self, idp: str, registry: Registry) -> bool:
         """Return whether users who sign in at this provider, or by a password here, may answer the request."""
         if not self.client.permissions.accepts_users_of(idp):
             return False
-        return idp == LOCAL or registry.offers_provider(idp, self.tenants)
+        return idp == LOCAL or self.users.may_come_from(idp, registry)
 
-    def accepts_tenant(self, tenant: str | None) -> bool:
-        """Return whether users of this tenant, or of none, may answer the request."""
-        return not self.tenants or tenant in self.tenants
+    def find_link(self, name: LinkName, links: Mapping[LinkName, str]) -> str | None:
+        """Return a page of the tenant that the request is for, else the operator's."""
+        own = self.users.tenant.links if self.users.tenant else links
+        return own.get(name) or links.get(name)
 
 
 async def read_request(
@@ -100,7 +99,7 @@ async def read_request(
     details = requested_details(params, client, registry)
     scope = _read_scope(params, response_type, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
-    tenant, tenants = find_tenant(acr_values, client, registry)
+    users = find_accepted_users(acr_values, client, registry)
     claims, resources = parse_claims(params.get("claims")), registry.spell(params.every("resource"))
     return AuthorizeRequest(
         client=client,
@@ -120,13 +119,12 @@ async def read_request(
         ui_locales=params.get("ui_locales"),
         claims=_limit_claims(params, claims, scope, client, registry),
         acr=combine_acr(
-            [value for value in acr_values if not value.startswith((IDP, TENANT))],
+            [*filter(names_context, acr_values)],
             claims,
             find_required_acr(client, registry, scope, resources, details),
         ),
-        idp=_find_provider(acr_values, client, registry, tenants),
-        tenant=tenant,
-        tenants=tenants,
+        idp=_find_provider(acr_values, client, registry, users),
+        users=users,
     )
 
 
@@ -208,11 +206,11 @@ def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
 
 
 def _find_provider(
-    acr_values: Iterable[str], client: Client, registry: Registry, tenants: frozenset[str]
+    acr_values: Iterable[str], client: Client, registry: Registry, users: AcceptedUsers
 ) -> str | None:
-    """Return the first identity provider that is named, and that the client and the tenant allow."""
+    """Return the first identity provider that is named, and that the client and its users' tenant allow."""
     known = registry.identity_providers
     allowed = client.identity_provider_restrictions or known
     names = (value.removeprefix(IDP) for value in acr_values if value.startswith(IDP))
     usable = (name for name in names if name in allowed and name in known)
-    return next((name for name in usable if registry.offers_provider(name, tenants)), None)
+    return next((name for name in usable if users.may_come_from(name, registry)), None)

@@ -9,7 +9,7 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.second_factor import SECOND_FACTOR
 from service.identity.password_sign_in import AMR
 from service.model.registry import Registry
-from service.model.tenant import LinkName, Tenant
+from service.model.tenant import LinkName
 from service.protocol.authorization_request import CREATE, NO_RESPONSE
 from service.protocol.errors import (
     AccessDenied,
@@ -82,12 +82,6 @@ def _needs_consent(interaction: Interaction) -> bool:
     return client.require_consent and not is_remembered
 
 
-def find_register_link(links: Links, tenant: Tenant | None) -> str | None:
-    """Return the operator's page at which accounts are created, or the tenant's own."""
-    own: Links = tenant.links if tenant else {}
-    return own.get("register") or links.get("register")
-
-
 def make_create_account(links: Links) -> Step:
     """Return the step at which a client asks for a new account (Initiating User Registration via OpenID Connect 1.0 §4).
 
@@ -99,7 +93,7 @@ def make_create_account(links: Links) -> Step:
         return (
             CREATE in request.prompt
             and not interaction.answers.authenticated
-            and find_register_link(links, request.tenant) is not None
+            and request.find_link("register", links) is not None
         )
 
     return Step(path=CREATE_ACCOUNT_PATH, refusal=InteractionRequired, is_needed=is_needed)

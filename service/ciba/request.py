@@ -106,9 +106,9 @@ class CibaReader(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _check_user(self, user: User, request: AuthorizeRequest) -> None:
-        """Raise UnknownUserId for a user of another tenant, CibaAccessDenied for one without permission for the client."""
+        """Raise UnknownUserId for a user who may not answer the request, CibaAccessDenied for one without permission for the client."""
         registry, permissions = self.reader.clients.registry.current, request.client.permissions
-        if not request.accepts_tenant(registry.tenant_of(LOCAL, user.claims)):
+        if not request.users.include(LOCAL, user.claims, registry):
             raise UnknownUserId("no user is the one that the hint names")
         if not permissions.accepts_users_of(LOCAL):
             raise CibaAccessDenied("the client does not accept users who sign in here")

@@ -15,7 +15,7 @@ _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "opt
 """Their values are not shown; a handler's options may contain the key of an API, and a schema is long."""
 _DERIVED = frozenset(
     {
-        *("tenants_by_provider", "tenant_logos", "apis_by_identifier", "resources_by_scope"),
+        *("tenancy", "apis_by_identifier", "resources_by_scope"),
         *("clients_by_mark", "permissions", "longest_token", "generation", "client_authorities"),
         *("default_signing_alg", "introspection_signing_alg", "is_valid", "position"),
     }

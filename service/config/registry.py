@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from service.model.details_type import AuthorizationDetailsType
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI, FAPI2_ALGORITHMS
-from service.model.tenant import Tenant
+from service.model.tenant import Tenancy, Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
@@ -41,6 +40,7 @@ def build_registry(
     algorithm = next((alg for alg in file.signing.algorithms if alg in FAPI2_ALGORITHMS), None)
     resources = _api_resources(file, algorithm)
     by_scope = _resources_by_scope(resources.values())
+    providers, tenants = _by_name(file.identity_providers), _by_name(file.tenants)
     clients = {
         entry.client_id: client_of(entry, resources, fapi2_algorithm=algorithm)
         for entry in file.clients
@@ -51,13 +51,12 @@ def build_registry(
         api_resources=resources,
         api_scopes=undescribed | {entry.name: entry for entry in file.api_scopes},
         identity_resources=_identity_resources(file),
-        identity_providers=_by_name(file.identity_providers),
+        identity_providers=providers,
         trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
         workload_issuers={entry.name: entry for entry in file.workload_issuers},
-        tenants=_by_name(file.tenants),
+        tenants=tenants,
         tenants_required=file.tenants_required,
-        tenants_by_provider=_tenants_by_provider(file.tenants),
-        tenant_logos=_tenant_logos(file.tenants),
+        tenancy=Tenancy.of(tenants, providers=providers),
         authentication_contexts=file.authentication_contexts,
         authorization_details_types=details_types,
         extension_grants=_extension_grants(file),
@@ -119,18 +118,6 @@ def _by_name(entries: Iterable[Named]) -> Mapping[str, Named]:
         entry.name: replace(entry, display_name=entry.display_name or entry.name)
         for entry in entries
     }
-
-
-def _tenants_by_provider(tenants: Iterable[Tenant]) -> Mapping[str, frozenset[str]]:
-    listed: dict[str, frozenset[str]] = {}
-    for tenant in tenants:
-        for provider in tenant.providers:
-            listed[provider] = listed.get(provider, frozenset()) | {tenant.name}
-    return listed
-
-
-def _tenant_logos(tenants: Iterable[Tenant]) -> Mapping[str, bytes]:
-    return {one.name: one.logo.read_bytes() for one in tenants if isinstance(one.logo, Path)}
 
 
 def _by_mark(clients: Iterable[Client]) -> Mapping[str, Client]:

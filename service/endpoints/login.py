@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 import msgspec
 from aiohttp import web
@@ -15,19 +14,17 @@ from service.clock import clock
 from service.identity.password_sign_in import AMR, PasswordSignIn
 from service.identity.providers.provider import (
     ProviderFailed,
-    ProviderRefused,
 )
 from service.identity.providers.requests import ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import SignIn
-from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, PasswordExpired, User
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
 from service.protocol.typed_text import find_domain, trim_name
 from service.web.endpoint import see_other
-from service.web.pages.login_page import LoginPage, accepts_passwords
+from service.web.pages.login_page import LoginPage, accepted_users, accepts_passwords
 from service.web.pages.visits import SECURITY, Visit, Visits, return_path
 
 
@@ -78,9 +75,9 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self, visit: Visit, waiting: WaitingRequest | None, username: str, password: str
     ) -> web.Response:
         address = self.visits.client_address.find(visit.request)
-        tenants = waiting.request.tenants if waiting else ()
+        accepted = accepted_users(waiting)
         try:
-            user = await self.local.verify(username, password, address=address, tenants=tenants)
+            user = await self.local.verify(username, password, address=address, accepted=accepted)
         except PasswordExpired:
             return await self.login_page.show(
                 visit, waiting, username=username, error="password_expired", asks_password=True
@@ -98,7 +95,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             found = await passkeys.verify(
                 self.login_page.asking(visit, waiting),
                 visit.params.require("passkey"),
-                tenants=waiting.request.tenants if waiting else (),
+                accepted=accepted_users(waiting),
             )
         if found is None:
             return await self.login_page.show(visit, waiting, error="passkey_refused")
@@ -157,20 +154,11 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         waiting = await self.visits.find_waiting(visit, parked_id)
         visit = _lead_back(visit, pending.return_to)
         try:
-            place = partial(self._place, waiting=waiting)
-            who = await self.providers.finish(pending, provider, params, place=place)
+            accepted = accepted_users(waiting)
+            who = await self.providers.finish(pending, provider, params, accepted=accepted)
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
         return await self.visits.continue_as(visit, waiting, who)
-
-    def _place(self, who: SignIn, *, waiting: WaitingRequest | None) -> SignIn:
-        """Return the sign-in with the user's tenant; ProviderRefused if that is not the request's."""
-        registry, asked = self.providers.registry.current, waiting.request if waiting else None
-        placed = place_in_tenant(who, registry, asked.tenant if asked else None)
-        tenant = registry.tenant_of(who.idp, placed.user_claims)
-        if asked is None or asked.accepts_tenant(tenant):
-            return placed
-        raise ProviderRefused("its user is not of the tenant that the request is for")
 
 
 def _sign_in_of(user: User, amr: tuple[str, ...], params: Params) -> SignIn:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from aiohttp import web
 
-from service.authorize.steps import CREATE_ACCOUNT_PATH, LOGIN, find_register_link
+from service.authorize.steps import CREATE_ACCOUNT_PATH, LOGIN
 from service.protocol.redirect_uri import with_query
 from service.web.endpoint import see_other
 from service.web.pages.visits import Visits
@@ -40,7 +40,7 @@ class CreateAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Send the user to that page; `return_to` is the login page, which goes on to the client."""
         visit = await self.visits.open_page(request)
         waiting = await self.visits.require_waiting(visit)
-        link = find_register_link(self.visits.pages.looks.ui.links, waiting.request.tenant)
+        link = waiting.request.find_link("register", self.visits.pages.looks.ui.links)
         if link is None:
             return self.visits.go(visit, LOGIN.path, waiting.parked.id)
         base = self.visits.flow.reader.issuer.rstrip("/")

@@ -14,10 +14,10 @@ from service.identity.factors.second_factors import (
 )
 from service.identity.factors.totp import TotpMethod
 from service.identity.password_sign_in import AMR, PasswordSignIn
-from service.identity.tenants import find_tenant
+from service.identity.tenants import find_accepted_users
 from service.model.registry import LiveRegistry
 from service.model.user import PasswordExpired, User
-from service.protocol.errors import InvalidGrant, InvalidRequest
+from service.protocol.errors import InvalidGrant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 
 
@@ -34,12 +34,11 @@ class PasswordGrant(msgspec.Struct, frozen=True):
         username = request.params.require("username")
         password = request.params.require("password")
         acr_values = (request.params.get("acr_values") or "").split()
-        asked = find_tenant(acr_values, request.client, self.registry.current)
-        if asked.tenant is None and self.registry.current.tenants_required:
-            return InvalidRequest("acr_values has to name a tenant of the client, as tenant:NAME")
+        accepted = find_accepted_users(acr_values, request.client, self.registry.current)
+        accepted.require_tenant(self.registry.current)
         try:
             user = await self.sign_in.verify(
-                username, password, address=request.address, tenants=asked.tenants
+                username, password, address=request.address, accepted=accepted
             )
         except PasswordExpired:
             return InvalidGrant("the password has expired and has to be changed first")

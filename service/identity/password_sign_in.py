@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from time import monotonic
 
 import msgspec
@@ -20,10 +20,10 @@ from service.identity.passwords import (
     usable_hash,
 )
 from service.identity.refusal_costs import RefusalCosts
+from service.identity.tenants import EVERYBODY, AcceptedUsers
 from service.identity.users import Directory
 from service.model.handle import digest
 from service.model.password_hash import is_outdated
-from service.model.tenant import CLAIM
 from service.model.user import (
     MAX_USERNAME,
     LoginFailure,
@@ -154,9 +154,9 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
         password: str,
         *,
         address: str,
-        tenants: Collection[str] = (),
+        accepted: AcceptedUsers = EVERYBODY,
     ) -> User | None:
-        """Return the user with this name and password, unless disabled, locked, or of no tenant of these, if there are any.
+        """Return the user with this name and password, unless disabled, locked, or not accepted.
 
         PasswordExpired if the right password has to be changed first.
         """
@@ -173,7 +173,7 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 await self.costs.learn()
                 if not self.users.verifies_passwords:
                     began += await self.passwords.measure(monotonic() - began)
-                failure = _find_failure(user, locked=locked, tenants=tenants)
+                failure = _find_failure(user, locked=locked, accepted=accepted)
                 given = password if is_plain_text(password, longest=MAX_PASSWORD) else ""
                 # A password that nobody can have takes as long as that of an unknown user.
                 candidate = user if failure is None and given else None
@@ -250,7 +250,7 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _find_failure(
-    user: User | None, *, locked: bool, tenants: Collection[str]
+    user: User | None, *, locked: bool, accepted: AcceptedUsers
 ) -> LoginFailure | None:
     """Return why no password would do; only the audit log tells it."""
     if locked:
@@ -259,10 +259,4 @@ def _find_failure(
         return "unknown"
     if not user.enabled:
         return "disabled"
-    return None if is_of_tenants(user, tenants) else "other_tenant"
-
-
-def is_of_tenants(user: User, tenants: Collection[str]) -> bool:
-    """Return whether the user is of one of these tenants; of none, everybody is."""
-    tenant = user.claims.get(CLAIM)
-    return not tenants or (isinstance(tenant, str) and tenant in tenants)
+    return accepted.find_failure(user)

@@ -12,6 +12,12 @@ from service.model import types
 IDP, TENANT = "idp:", "tenant:"
 """Prefixes of acr_values that name no authentication context."""
 
+
+def names_context(acr: str) -> bool:
+    """Return whether a value of acr_values names an authentication context, and not a provider or a tenant."""
+    return not acr.startswith((IDP, TENANT))
+
+
 OWN_METHODS = frozenset({"pwd", "otp", "swk", "hwk", "user", "mfa", "external"})
 """The `amr` of sign-ins here, and of sign-ins at an identity provider whose own does not count."""
 

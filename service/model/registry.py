@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, Protocol
 
@@ -15,7 +14,7 @@ from service.model.details_type import AuthorizationDetailsType
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.secret import Secret
-from service.model.tenant import CLAIM, Tenant
+from service.model.tenant import Tenancy, Tenant
 from service.model.token_exchange import ExchangeRule, TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
@@ -34,8 +33,6 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "phone": ("phone_number", "phone_number_verified"),
 }
 """The scope values of OIDC Core §5.4 with their claims."""
-
-_TENANT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,10 +184,8 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     users: tuple[User, ...]
     client_authorities: bytes | None
     """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
-    tenants_by_provider: Mapping[str, frozenset[str]]
-    """Derived: the tenants that list each identity provider."""
-    tenant_logos: Mapping[str, bytes]
-    """Derived: the content of the tenants' logos that are files."""
+    tenancy: Tenancy
+    """Derived: what decides which tenant a user belongs to."""
     apis_by_identifier: Mapping[str, ApiResource]
     """Derived: the API resources by their names, and by their URLs as they are registered and in normal form."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
@@ -252,42 +247,6 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
         """The clients whose settings those have that rules make."""
         rules = [rule for issuer in self.workload_issuers.values() for rule in issuer.rules]
         return frozenset(rule.template for rule in rules if rule.template is not None)
-
-    def find_tenant(self, name: str) -> Tenant | None:
-        """Return the tenant of that name; any valid name is one if no tenants are configured."""
-        if self.tenants or not _TENANT_NAME.fullmatch(name):
-            return self.tenants.get(name)
-        return Tenant(name=name, display_name=name)
-
-    def tenant_of(self, idp: str | None, claims: Mapping[str, object]) -> str | None:
-        """Return the tenant that a user with these claims belongs to; None for one of no tenant.
-
-        No claim of an identity provider leads to a tenant that does not list it.
-        """
-        claimed = claims.get(CLAIM)
-        if idp not in self.identity_providers:
-            return claimed if isinstance(claimed, str) and claimed in self.tenants else None
-        owners = self.tenants_by_provider.get(str(idp), frozenset())
-        if claimed is None and len(owners) == 1:
-            return next(iter(owners))
-        return claimed if isinstance(claimed, str) and claimed in owners else None
-
-    def with_tenant(
-        self, idp: str | None, claims: Mapping[str, object], *, asked: Tenant | None = None
-    ) -> Mapping[str, object]:
-        """Return the claims of a provider's user with the user's tenant; `asked` is that of the request, which may choose."""
-        if not self.tenants:
-            return claims
-        tenant = self.tenant_of(idp, claims)
-        if tenant is None and asked and CLAIM not in claims:
-            tenant = self.tenant_of(idp, {CLAIM: asked.name})
-        if tenant is None:
-            return {name: value for name, value in claims.items() if name != CLAIM}
-        return claims if claims.get(CLAIM) == tenant else {**claims, CLAIM: tenant}
-
-    def offers_provider(self, idp: str, tenants: Collection[str]) -> bool:
-        """Return whether it is a provider of one of these tenants; without tenants it is for all."""
-        return not tenants or not self.tenants_by_provider.get(idp, frozenset()).isdisjoint(tenants)
 
     def find_trusted_issuer(self, iss: object, *, id_jag: bool) -> TrustedIssuer | None:
         """Return the issuer of that name whose assertions are accepted: ID-JAGs only, or all but these."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Container, Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from service.model import types
-from service.protocol.typed_text import normalize_domain
+from service.protocol.typed_text import find_domain, normalize_domain
 
 CLAIM = "tenant"
 """The claim that names a user's tenant."""
+_ANY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 LinkName = Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"]
 
@@ -45,3 +49,68 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     domains: tuple[Annotated[str, types.After(_email_domain)], ...] = ()
     """The domains of its users' e-mail addresses, such as acme.example. Where a request names no tenant, a login_hint of such a
     domain shows this tenant's login page."""
+
+
+class Tenancy(msgspec.Struct, frozen=True, kw_only=True):
+    """Decides which tenant a user belongs to; the only place that does."""
+
+    tenants: Mapping[str, Tenant]
+    providers: Container[str]
+    """The names of all identity providers."""
+    by_provider: Mapping[str, frozenset[str]]
+    """The tenants that list each identity provider."""
+    logos: Mapping[str, bytes]
+    """The content of the tenants' logos that are files."""
+
+    @classmethod
+    def of(cls, tenants: Mapping[str, Tenant], *, providers: Container[str]) -> Tenancy:
+        """Return what decides among these; the files of their logos are read now."""
+        by_provider: dict[str, frozenset[str]] = {}
+        for tenant in tenants.values():
+            for provider in tenant.providers:
+                owners = by_provider.get(provider, frozenset())
+                by_provider[provider] = owners | {tenant.name}
+        logos = {
+            name: tenant.logo.read_bytes()
+            for name, tenant in tenants.items()
+            if isinstance(tenant.logo, Path)
+        }
+        return cls(tenants=tenants, providers=providers, by_provider=by_provider, logos=logos)
+
+    def find(self, name: str) -> Tenant | None:
+        """Return the tenant of that name; any valid name is one if no tenants are configured."""
+        if self.tenants or not _ANY_NAME.fullmatch(name):
+            return self.tenants.get(name)
+        return Tenant(name=name, display_name=name)
+
+    def find_by_address(self, address: str, accepted: Collection[str]) -> Tenant | None:
+        """Return the tenant of an e-mail address's domain, whether or not anybody has the address; one of those accepted, if there are any."""
+        domain = find_domain(address)
+        owners = (each for each in self.tenants.values() if domain in each.domains)
+        return next((each for each in owners if not accepted or each.name in accepted), None)
+
+    def find_name(self, idp: str | None, claims: Mapping[str, object]) -> str | None:
+        """Return the tenant that a user with these claims belongs to; None for one of no tenant.
+
+        No claim of an identity provider leads to a tenant that does not list it.
+        """
+        claimed = claims.get(CLAIM)
+        if idp not in self.providers:
+            return claimed if isinstance(claimed, str) and claimed in self.tenants else None
+        owners = self.by_provider.get(str(idp), frozenset())
+        if claimed is None and len(owners) == 1:
+            return next(iter(owners))
+        return claimed if isinstance(claimed, str) and claimed in owners else None
+
+    def place(
+        self, idp: str | None, claims: Mapping[str, object], *, asked: Tenant | None = None
+    ) -> Mapping[str, object]:
+        """Return the claims of a provider's user with the user's tenant; `asked` is that of the request, which may choose."""
+        if not self.tenants:
+            return claims
+        tenant = self.find_name(idp, claims)
+        if tenant is None and asked and CLAIM not in claims:
+            tenant = self.find_name(idp, {CLAIM: asked.name})
+        if tenant is None:
+            return {name: value for name, value in claims.items() if name != CLAIM}
+        return claims if claims.get(CLAIM) == tenant else {**claims, CLAIM: tenant}

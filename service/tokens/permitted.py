@@ -146,7 +146,7 @@ def may_use(
     """
     if not permissions.restrict_users or subject is None:
         return True
-    tenant = registry.tenant_of(idp, claims)
+    tenant = registry.tenancy.find_name(idp, claims)
     if permissions.tenants and tenant not in permissions.tenants:
         return False
     allowed = permissions.allowed_users
@@ -182,7 +182,7 @@ async def _find_claims_of_others(
         linked = await users.by_subject(str(person.subject)) if provider.links_by_email else None
         return linked.claims if linked is not None and linked.enabled else None
     if idp is None or provider is not None:
-        claims = current.with_tenant(idp, person.user_claims)
+        claims = current.tenancy.place(idp, person.user_claims)
         return with_trusted_verification(claims, provider, current) if provider else claims
     issuer = current.trusted_issuers.get(idp)
     if issuer is None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from service.identity.hashing import hash_password
 from service.model.authentication_context import Mfa
 from service.model.registry import Registry
+from service.model.tenant import Tenancy
 from service.model.user import User
 
 ADDRESS = "192.0.2.7"
@@ -36,8 +37,7 @@ REGISTRY = Registry(
     workload_issuers={},
     tenants={},
     tenants_required=False,
-    tenants_by_provider={},
-    tenant_logos={},
+    tenancy=Tenancy.of({}, providers={}),
     authorization_details_types={},
     authentication_contexts=(),
     extension_grants=(),

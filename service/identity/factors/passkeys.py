@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar
 
@@ -15,7 +15,8 @@ from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.passkey_challenges import Answer, Asking, PasskeyRefused, Passkeys
 from service.identity.factors.stored import EnrolledFactors, PasskeyOwners
-from service.identity.password_sign_in import Throttle, is_of_tenants
+from service.identity.password_sign_in import Throttle
+from service.identity.tenants import AcceptedUsers
 from service.model.factors import Factors, Passkey
 from service.model.handle import digest
 from service.model.user import User, UserStore
@@ -177,17 +178,14 @@ class PasskeySignIn(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     async def verify(
-        self, asking: Asking, response: str, *, tenants: Collection[str]
+        self, asking: Asking, response: str, *, accepted: AcceptedUsers
     ) -> tuple[User, tuple[str, ...]] | None:
-        """Return the user and the methods that the passkey proves; None for all that is not right.
-
-        If there are tenants, the user has to be of one of them.
-        """
+        """Return the user and the methods that the passkey proves; None for all that is not right."""
         sub = None
         try:
             answer = await self.used.passkeys.open(asking, response)
             sub = await self.used.owners.find(answer.unverified_credential_id)
-            return await self._find_user(sub, asking.address, answer, tenants)
+            return await self._find_user(sub, asking.address, answer, accepted)
         except PasskeyRefused as refused:
             if refused.unverified_credential_id is not None:
                 sub = await self.used.owners.find(refused.unverified_credential_id)
@@ -202,14 +200,14 @@ class PasskeySignIn(msgspec.Struct, frozen=True, kw_only=True):
             return None
 
     async def _find_user(
-        self, sub: str | None, address: str, answer: Answer, tenants: Collection[str]
+        self, sub: str | None, address: str, answer: Answer, accepted: AcceptedUsers
     ) -> tuple[User, tuple[str, ...]]:
         """Count the attempt before it is judged, so that a burst cannot outrun the counters."""
         counted = digest(answer.unverified_credential_id)
         if await self.throttle.take_attempt(counted, address) < 0:
             raise PasskeyRefused("locked", "too many attempts have failed")
         user = await self.users.by_subject(sub) if sub is not None else None
-        if user is None or not user.enabled or not is_of_tenants(user, tenants):
+        if user is None or not user.enabled or accepted.find_failure(user) is not None:
             raise PasskeyRefused("unknown", "no user who may sign in has this passkey")
         passkey = await self.used.use(user.sub, answer, alone=True)
         await self.throttle.give_back(counted, address)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from service.config.problem import Finding, Location, nearest, warning
 from service.config.schema.file import ConfigurationFile
-from service.model.authentication_context import IDP, OWN_METHODS, TENANT
+from service.model.authentication_context import OWN_METHODS, names_context
 
 
 def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def default_acr_values_exist(file: ConfigurationFile) -> Iterator[Finding]:
     known = [context.acr for context in file.authentication_contexts]
     for at, client in enumerate(file.clients):
         for number, acr in enumerate(client.default_acr_values or ()):
-            if acr not in known and not acr.startswith((IDP, TENANT)):
+            if acr not in known and names_context(acr):
                 message = f"{acr} is none of authentication_contexts, and nobody can meet it"
                 location = ("clients", at, "default_acr_values", number)
                 hint = nearest(acr, known) or f"known: {', '.join(known)}; or define it there"

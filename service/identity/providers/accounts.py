@@ -41,8 +41,8 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         user = await self.users.by_email(email)
         if user is None or not _has_verified(user, email):
             return who
-        tenant = registry.tenant_of(LOCAL, user.claims)
-        owners = registry.tenants_by_provider.get(provider.name, frozenset())
+        tenant = registry.tenancy.find_name(LOCAL, user.claims)
+        owners = registry.tenancy.by_provider.get(provider.name, frozenset())
         if tenant not in (owners or {None}):
             return who
         if not user.enabled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -22,6 +22,7 @@ from service.identity.providers.claims import (
 )
 from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.sign_in import SignIn
+from service.identity.tenants import AcceptedUsers
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
@@ -147,12 +148,9 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         provider: IdentityProvider,
         params: Params,
         *,
-        place: Callable[[SignIn], SignIn],
+        accepted: AcceptedUsers,
     ) -> SignIn:
-        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody.
-
-        `place` returns it in its tenant, or raises ProviderFailed, too.
-        """
+        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody, or for a user who is not accepted."""
         subject = None
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
@@ -160,7 +158,8 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
             combined = combine_documents(provider, claims, userinfo)
             _check_allowed(provider, combined)
             who = build_sign_in(provider, claims, combined, now=clock())
-            who = place(await self.accounts.link(provider, who, combined))
+            who = await self.accounts.link(provider, who, combined)
+            who = accepted.place(who, self.registry.current)
             _check_size(who)
         except upstream.ProviderFailed as failure:
             failed = ProviderSignInFailed(

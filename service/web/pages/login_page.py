@@ -17,7 +17,7 @@ from service.identity.providers.provider import (
     ProviderUnavailable,
     ProviderUserRefused,
 )
-from service.identity.tenants import find_tenant_of_address
+from service.identity.tenants import EVERYBODY, AcceptedUsers
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
@@ -68,7 +68,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
             back = path
         tenant = self.find_tenant(username, waiting)
         providers = [each for each in self.find_offered(waiting) if each.show_link]
-        if tenant is not None and (waiting is None or waiting.request.tenant is None):
+        if tenant is not None and accepted_users(waiting).tenant is None:
             providers = [each for each in providers if each.name in tenant.providers]
         passkey = None
         if self.passkeys is not None and accepts_passwords(waiting):
@@ -145,16 +145,14 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
 
     def asks_name_first(self, waiting: WaitingRequest | None) -> bool:
         return any(each.domains for each in self.find_offered(waiting)) or (
-            (waiting is None or waiting.request.tenant is None)
+            accepted_users(waiting).tenant is None
             and any(each.domains for each in self.registry.current.tenants.values())
         )
 
     def find_tenant(self, username: str, waiting: WaitingRequest | None) -> Tenant | None:
         """Return the request's tenant, else that of this e-mail address's domain."""
-        if waiting is not None and waiting.request.tenant is not None:
-            return waiting.request.tenant
-        accepted = waiting.request.tenants if waiting else ()
-        return find_tenant_of_address(username, self.registry.current, accepted)
+        accepted, tenancy = accepted_users(waiting), self.registry.current.tenancy
+        return accepted.tenant or tenancy.find_by_address(username, accepted.tenants)
 
     def accepts_users_of(self, provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
         """Return whether they may answer the request; without one, anybody may sign in."""
@@ -182,6 +180,11 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
             "logo_uri": provider.logo_uri,
             "href": f"{path}?{urlencode(query)}",
         }
+
+
+def accepted_users(waiting: WaitingRequest | None) -> AcceptedUsers:
+    """Return the users that may answer the request; without one, anybody may sign in."""
+    return waiting.request.users if waiting else EVERYBODY
 
 
 def accepts_passwords(waiting: WaitingRequest | None) -> bool:

@@ -62,7 +62,7 @@ class Looks(msgspec.Struct, frozen=True):
             accent, background = tenant.accent or self.ui.accent, tenant.background
             return style_sheet(accent, background or self.ui.background)
         if isinstance(tenant.logo, Path) and tenant.logo.suffix.lower() == f".{suffix}":
-            return self.registry.current.tenant_logos.get(stem)
+            return self.registry.current.tenancy.logos.get(stem)
         return None
 
 

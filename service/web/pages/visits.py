@@ -341,8 +341,8 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
     def _tenant(self, visit: Visit, waiting: WaitingRequest | None) -> Tenant | None:
         session, registry = visit.visitor.session, self.flow.registry.current
         if waiting is not None or session is None:
-            return waiting.request.tenant if waiting else None
-        name = registry.tenant_of(session.idp, visit.visitor.user_claims)
+            return waiting.request.users.tenant if waiting else None
+        name = registry.tenancy.find_name(session.idp, visit.visitor.user_claims)
         return registry.tenants.get(name) if name else None
 
 
