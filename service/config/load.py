@@ -91,6 +91,7 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
         read_again += [tls.certificate, tls.private_key, tls.client_ca] if tls else []
         read_again += [file.mtls.client_ca, *(tenant.logo for tenant in file.tenants)]
         read_again += [key.path for key in signing.keys] if signing.source == "files" else []
+        read_again += [each.jwks for each in signing.verify_only]
         shown = [templates, *templates.rglob("*")] if templates else []
         read_once = [file.outgoing.ca_file, file.ui.logo, *shown]
         for noted, named in ((files, read_again), (at_start_only, read_once)):
@@ -103,7 +104,7 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
 
 
 def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Problem]:
-    kept: list[Location] = [(), ("server", "tls"), ("signing", "keys")]
+    kept: list[Location] = [(), ("server", "tls"), ("signing", "keys"), ("signing",)]
     kept += [("signing", "encryption_key"), ("users", "source")]
     kept += [("users", name) for name in SOURCES if name == file.users.source]
     kept += [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]

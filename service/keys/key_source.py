@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Never
 
 import structlog
@@ -26,6 +26,7 @@ from service.keys.schedule import (
 )
 from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
+from service.keys.verify_only import VerifyOnlyKeys, current
 from service.model.client import Client
 from service.store.keyvalue import KeyValue
 
@@ -43,6 +44,7 @@ class FileKeys:
     files: Sequence[KeyFile]
     policy: Callable[[], RotationPolicy]
     now: Callable[[], int]
+    verify_only: VerifyOnlyKeys = field(default_factory=VerifyOnlyKeys)
 
     def __post_init__(self) -> None:
         """Read all files, or raise KeyFileError for the first that is wrong."""
@@ -53,6 +55,7 @@ class FileKeys:
 
         A key that no file holds any more has retired: it signs nothing, and is published as long as its tokens live.
         """
+        self.verify_only.read_files()
         read = read_key_files(self.files, self.ring.algorithms)
         present, now = {key.kid for key in read.values()}, self.now()
         retired = {
@@ -71,6 +74,7 @@ class FileKeys:
             in_use=[keys[key] for key in find_current_keys(keys, algorithms, now)],
             held=[key for times, key in keys.items() if not policy.is_gone(times, now)],
             since={times.kid: times.sign_from for times in keys if times.sign_from},
+            verify_only=current(self.verify_only.keys, now),
         )
 
     start = load = refresh  # files are never changed
@@ -142,6 +146,7 @@ def build_key_source(
     receives the duration of each signature.
     """
     ring = KeyRing(settings.algorithms, timed=timed)
+    verify_only = VerifyOnlyKeys(settings.verify_only)
 
     def policy() -> RotationPolicy:
         return RotationPolicy(
@@ -153,8 +158,19 @@ def build_key_source(
         )
 
     if settings.source == "files":
-        return FileKeys(ring=ring, files=settings.keys, policy=policy, now=now)
-    return StoredKeys(ring=ring, kv=kv, prefix=prefix, seal=seal, policy=policy, now=now, emit=emit)
+        return FileKeys(
+            ring=ring, files=settings.keys, policy=policy, now=now, verify_only=verify_only
+        )
+    return StoredKeys(
+        ring=ring,
+        kv=kv,
+        prefix=prefix,
+        seal=seal,
+        policy=policy,
+        now=now,
+        emit=emit,
+        verify_only=verify_only,
+    )
 
 
 def encryption_algorithms(

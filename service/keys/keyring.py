@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import orjson
 
+from service.clock import clock
 from service.events.timings import EmitTiming, ignore_timing
 from service.keys.jose import Key
+from service.keys.verify_only import VerifyOnlyKey
 from service.protocol.errors import TemporarilyUnavailable
 
 
@@ -24,10 +26,17 @@ class KeyRing:
 
         The same object for as long as they are the same keys.
         """
+        self.verify_only: Mapping[str, VerifyOnlyKey] = {}
+        """Keys of the server before, by key id."""
         self.replace(in_use=(), held=(), since={})
 
     def replace(
-        self, *, in_use: Iterable[Key], held: Iterable[Key], since: Mapping[str, int]
+        self,
+        *,
+        in_use: Iterable[Key],
+        held: Iterable[Key],
+        since: Mapping[str, int],
+        verify_only: Mapping[str, VerifyOnlyKey] = {},
     ) -> None:
         """Put these keys in force: the current one for each algorithm, and all that may be needed.
 
@@ -47,11 +56,15 @@ class KeyRing:
         self.signing_since = {alg: since[kid] for alg, kid in kids if kid in since}
         """The time from which on the key signs, by algorithm, as far as that is known."""
         self._verifying = {key.kid: key for key in every if key.use == "sig"}
+        self.verify_only = {
+            kid: verify_only[kid] for kid in verify_only if kid not in self._verifying
+        }
+        others = [each.key for each in self.verify_only.values()]
         self._decrypting = [key for key in every if key.use == "enc"]
         self.encryption_algorithms = tuple(key.alg for key in recipients)
         """Those for which there is a key to encrypt to."""
         jwks = orjson.dumps(
-            {"keys": [key.public_jwk for key in (*self._verifying.values(), *recipients)]}
+            {"keys": [key.public_jwk for key in (*self._verifying.values(), *others, *recipients)]}
         )
         if jwks != self.public_jwks:
             self.public_jwks = jwks
@@ -70,7 +83,11 @@ class KeyRing:
 
     def find(self, kid: str) -> Key | None:
         """Return the announced, signing or retired key of that id; never one that decrypts (RFC 8725 §2.7)."""
-        return self._verifying.get(kid)
+        key = self._verifying.get(kid)
+        if key is None and kid in self.verify_only:
+            other = self.verify_only[kid]
+            return other.key if clock() < other.until else None
+        return key
 
     @property
     def private_keys(self) -> tuple[Key, ...]:

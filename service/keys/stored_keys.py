@@ -28,6 +28,7 @@ from service.keys.schedule import (
     read_record,
 )
 from service.keys.sealing import Seal, Unreadable
+from service.keys.verify_only import VerifyOnlyKeys, current
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -47,6 +48,7 @@ class StoredKeys(msgspec.Struct, kw_only=True):
     """Called each time, because a reload may change how long a token lives."""
     now: Callable[[], int]
     emit: Emit
+    verify_only: VerifyOnlyKeys = msgspec.field(default_factory=VerifyOnlyKeys)
     _keys: Keys = ()
     _opened: dict[str, Key | None] = msgspec.field(default_factory=dict[str, "Key | None"])
     """By key id, what this process has made or opened once; None if that is not possible."""
@@ -69,7 +71,8 @@ class StoredKeys(msgspec.Struct, kw_only=True):
         self._fill_ring()
 
     def read_files(self) -> None:
-        """Read none: keys from the operator's files are another source."""
+        """Read only the keys of the server before: those that sign are in the store."""
+        self.verify_only.read_files()
 
     async def rotate(self, *, at_once: bool) -> Keys:
         """Announce a successor for every algorithm, unless one is announced already.
@@ -206,6 +209,7 @@ class StoredKeys(msgspec.Struct, kw_only=True):
             ),
             held=self._find_opened(held),
             since={key.kid: key.sign_from for key in held},
+            verify_only=current(self.verify_only.keys, now),
         )
 
 

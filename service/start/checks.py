@@ -5,6 +5,7 @@ What a rule needs of the service is imported where a file has something for the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,31 @@ def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
             first = ("signing", "keys", holders[times.kid], "path")
             yield Finding(location, "holds a key that is listed already", first=first)
         holders.setdefault(times.kid, at)
+
+
+def keys_to_verify_by_are_public(file: ConfigurationFile) -> Iterator[Finding]:
+    """The keys of the server before are public, fit their algorithms, have ids of their own, and are needed still."""
+    holders: dict[str, int] = {}
+    for at, entry in enumerate(file.signing.verify_only):
+        from service.keys.schedule import KeyFileError  # noqa: PLC0415
+        from service.keys.verify_only import read_verify_only  # noqa: PLC0415
+
+        place = ("signing", "verify_only", at)
+        if entry.until <= time.time():
+            message = "this time has passed: the keys are not published, and verify nothing"
+            yield warning((*place, "until"), message, "remove the entry")
+        if not entry.jwks.is_file():
+            continue
+        try:
+            keys = read_verify_only(entry)
+        except KeyFileError as error:
+            yield Finding((*place, "jwks"), str(error))
+            continue
+        for kid in [key.kid for key in keys if key.kid in holders]:
+            first = ("signing", "verify_only", holders[kid], "jwks")
+            message = f"{entry.jwks}: another file has a key with the key id {kid}"
+            yield Finding((*place, "jwks"), message, first=first)
+        holders |= {key.kid: at for key in keys if key.kid not in holders}
 
 
 def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
@@ -224,6 +250,7 @@ def _find_certificate_problem(file: Path) -> str | None:
 
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
+    keys_to_verify_by_are_public,
     provider_keys_can_sign,
     certificate_fits_its_key,
     further_authorities_can_be_trusted,

@@ -64,6 +64,10 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
         ("ui", "logo"): logo,
         **{("signing", "keys", at, "path"): key.path for at, key in enumerate(file.signing.keys)},
     }
+    named |= {
+        ("signing", "verify_only", at, "jwks"): each.jwks
+        for at, each in enumerate(file.signing.verify_only)
+    }
     named |= {("tenants", at, "logo"): tenant.logo for at, tenant in enumerate(file.tenants)}
     for name in ("certificate", "private_key", "client_ca"):
         named["server", "tls", name] = getattr(tls, name, None)

@@ -10,7 +10,14 @@ import msgspec
 
 from service.clients.directory import Clients
 from service.clock import clock
-from service.keys.jose import JwtRefused, VerifiedClaims, looks_like_jwt, require_claims, verify
+from service.keys.jose import (
+    JwtRefused,
+    VerifiedClaims,
+    looks_like_jwt,
+    require_claims,
+    unverified_header,
+    verify,
+)
 from service.keys.keyring import KeyRing
 from service.model.authorization import (
     Authorization,
@@ -41,6 +48,7 @@ from service.tokens.permitted import (
     permitted_scope,
 )
 from service.tokens.refresh_token import ActiveRefreshToken, is_of_family
+from service.tokens.taken_over import find_authorization, read_claims
 
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "jwt"})
 """The `typ` header of a JWT access token (RFC 9068 §2.1); ID tokens are of the second one, too, and lack some of the claims below."""
@@ -137,6 +145,10 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         scope = permitted_scope(found.scope, own)
         if scope is None:
             raise Inactive("its client is no longer allowed any of its scope")
+        if authorization is not None and authorization is presented.granted:
+            ttl = found.expires_at - clock()
+            write = self.stores.authorizations.put_new(authorization, authorization.id, ttl=ttl)
+            await self.stores.kv.write(write)
         if PARAMETER in found.claims:
             return _cut_details(found, scope, own)
         if scope is found.scope:
@@ -207,7 +219,10 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         if not looks_like_jwt(token):
             raise Inactive("it is not an access token of this service")
         try:
-            claims = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES)
+            claims, foreign = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES), False
+            if self.keys.verify_only:
+                foreign = unverified_header(token).get("kid") in self.keys.verify_only
+                claims = read_claims(claims, issuer=self.issuer) if foreign else claims
             require_claims(claims, _CLAIM_TYPES)
         except JwtRefused as refused:
             raise Inactive(str(refused)) from refused
@@ -216,7 +231,8 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         if cast("int", claims["exp"]) <= clock():
             raise Inactive("it has expired")
         jti = str(claims["jti"])
-        return _Presented(selector_of(jti), jti, claims)
+        granted = find_authorization(claims, selector_of(jti)) if foreign else None
+        return _Presented(selector_of(jti), jti, claims, granted)
 
     def _find_records(self, presented: _Presented) -> Awaitable[_Found]:
         """Read the record of a reference token, or the revocation of a JWT, and the authorization."""
@@ -242,12 +258,14 @@ class _Presented(msgspec.Struct, frozen=True, gc=False):
     name: str
     claims: VerifiedClaims | None
     """Those of a JWT; a reference token has them in its record."""
+    granted: Authorization | None = None
+    """What the user of a token of the server before granted there; it is stored when the token is first found active."""
 
 
 def _make_token(presented: _Presented, found: _Found) -> ActiveToken:
     """Return the token; raise Inactive if its own record, or its authorization, says that it has ended."""
     record, authorization, kept = found
-    claims = presented.claims
+    authorization, claims = authorization or presented.granted, presented.claims
     if claims is None:
         claims = _check_record(record, is_kept=bool(kept))
     elif record is not None:

@@ -12,6 +12,7 @@ from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS
+from service.keys.foreign_keys import UNNAMED
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -32,6 +33,9 @@ _HASHES = {"256": sha256, "384": sha384}
 
 _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
 """A signed userinfo response has the same `typ` as an ID token, but not all of these (RFC 8725 §3.12)."""
+
+_TYPES = frozenset({ID_TOKEN_TYPE.lower(), UNNAMED})
+"""dex names no type."""
 
 _TYP_CLAIM = "ID"
 """The claim `typ` of an ID token that Keycloak has made; those of this service have none."""
@@ -152,12 +156,21 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
         """Verify the signature by a key of this service (True), or by the secret of the client in `aud` (False)."""
         alg = str(jose.unverified_header(token).get("alg"))
         if alg not in MAC_ALGORITHMS:
-            return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE.lower()}), True
+            return _with_one_audience(jose.verify(token, self.keys.ring.find, typ=_TYPES)), True
         client = await self.clients.find(str(jose.unverified_claims(token).get("aud")))
         if client is None or client.id_token_signed_response_alg != alg:
             raise jose.JwtRefused("the client in aud is registered for another algorithm")
         types = {ID_TOKEN_TYPE.lower()}
         return await self.keys.verify(token, client, algorithms={alg}, typ=types), False
+
+
+def _with_one_audience(claims: jose.VerifiedClaims) -> jose.VerifiedClaims:
+    """Return the claims with `aud` as a string: Hydra and dex write a list of one."""
+    match claims.get("aud"):
+        case [one]:
+            return jose.VerifiedClaims({**claims, "aud": one})
+        case _:
+            return claims
 
 
 def half_hash(value: str, alg: str, *, known_sha256: str | None = None) -> str:

@@ -381,4 +381,4 @@ class Features:
         try:
             self.key_source.read_files()
         except KeyFileError as error:
-            raise CannotServe(Finding(("signing", "keys"), str(error))) from error
+            raise CannotServe(Finding(("signing",), str(error))) from error

@@ -117,6 +117,15 @@ class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
     """The time at which it stops signing; it is still published then."""
 
 
+class VerifyOnly(msgspec.Struct, frozen=True, kw_only=True):
+    """Public keys of the server that this service has replaced."""
+
+    jwks: types.FilePath
+    """A file with public keys, as a JWK set (RFC 7517 §5); each has a kid. One without alg is for RS256, or for the algorithm of its curve."""
+    until: types.Timestamp
+    """The time from which on they verify nothing: when the last token of that server has expired."""
+
+
 class Signing(types.Confidential, frozen=True, kw_only=True):
     """The keys that sign tokens, and their rotation."""
 
@@ -138,6 +147,9 @@ class Signing(types.Confidential, frozen=True, kw_only=True):
     makes one. To change it, write a list: the first key encrypts, all of them decrypt. Restart all replicas with [old, new], and
     then all with [new, old]. `token-service keys reencrypt` encrypts with the first one what the others did; then remove
     them."""
+    verify_only: tuple[VerifyOnly, ...] = ()
+    """Keys of the server that this service has replaced, whatever source is: they are published, and tokens of this issuer that they
+    verify are accepted. Access tokens of Keycloak, Hydra and IdentityServer are read, and ID tokens as hints."""
     rotate_every: types.Lifetime = 90 * 86400
     """How long a key signs."""
     announce_before: types.Duration = 14 * 86400
