@@ -45,7 +45,7 @@ from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.events.event import Emit
 from service.identity.providers.logout import ProviderLogout
-from service.tokens.forwarded import ForwardedTokens
+from service.tokens.access_token import ForwardedTokens
 from service.web.client_requests import ClientRequests
 from service.web.endpoint import Endpoint
 from service.web.pages.cookies import Cookie
@@ -169,7 +169,7 @@ def _token_endpoint(features: Features, edge: Edge) -> TokenEndpoint:
     return TokenEndpoint(
         client_auth=features.client_authentication,
         grants=features.grants,
-        subjects=features.subjects,
+        users=features.shared.users,
         issuer=features.token_issuer,
         registry=shared.registry,
         rate_limit=shared.rate_limit("token", per_minute),

@@ -11,8 +11,7 @@ from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsParameter
-from service.tokens.authorization_details import resources_of
-from service.tokens.scope import cut_scope, required_contexts
+from service.tokens.target import required_contexts
 
 
 class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +87,8 @@ def find_required_acr(
 
     Without `resource`, a token request may name any API that understands something of the scope.
     """
-    scope = cut_scope(registry, scope, resources)
+    scope = registry.cut_scope(scope, resources)
     nameable = [each.name for one in scope for each in registry.resources_by_scope.get(one, ())]
-    apis = {*(resources or nameable), *resources_of(registry, details)}
+    apis = {*(resources or nameable), *registry.find_apis_of(details)}
     required = required_contexts(registry, scope, apis)
     return required | {client.required_acr} if client.required_acr is not None else required

@@ -45,8 +45,12 @@ from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OPENID
 from service.tokens.id_token import IdTokens
-from service.tokens.permitted import require_access
-from service.tokens.scope import check_allowed, check_asked, cut_scope
+from service.tokens.requested_access import (
+    check_allowed,
+    check_known,
+    check_understood,
+    require_access,
+)
 
 _CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
 
@@ -112,7 +116,9 @@ def scope_fits_response_type(request: AuthorizeRequest, registry: Registry) -> N
 
 def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
     """Every resource is known and understands some of the request, and each of its details is for one of them (RFC 8707 §2.1)."""
-    check_asked(registry, request.resources, request.scope, request.authorization_details)
+    details = request.authorization_details
+    check_known(registry, request.resources, details)
+    check_understood(registry, request.resources, request.scope, details)
 
 
 def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:
@@ -240,7 +246,7 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest("the client has to push its request first (RFC 9126 section 5)")
         for check in checks_on(arrival.endpoint):
             check(request, self.clients.registry.current)
-        scope = cut_scope(self.clients.registry.current, request.scope, request.resources)
+        scope = self.clients.registry.current.cut_scope(request.scope, request.resources)
         return replace(request, scope=scope)
 
     async def _require_reply_to(self, arrival: Arrival) -> None:

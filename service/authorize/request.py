@@ -28,9 +28,9 @@ from service.protocol.claims import ClaimsParameter, ClaimsRequest, parse_claims
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
-from service.tokens.authorization_details import requested_details
 from service.tokens.claims import askable, claims_of_scope
 from service.tokens.id_token import IdTokens
+from service.tokens.requested_access import requested_details
 from service.tokens.subject import RequestedUser
 
 _MAX_DIGITS = 12

@@ -33,9 +33,8 @@ from service.protocol.params import Params
 from service.protocol.paths import resource_metadata_url
 from service.protocol.redirect_uri import origin_of
 from service.protocol.scope import format_scope, split_scope
+from service.tokens.access_token import ForwardedTokens
 from service.tokens.active import ActiveToken
-from service.tokens.authorization_details import details_for
-from service.tokens.forwarded import ForwardedTokens
 from service.web.endpoint import (
     NOSNIFF,
     Answer,
@@ -151,7 +150,7 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _has_details_for(self, api: ApiResource, token: ActiveToken) -> bool:
         """Return whether the API understands some of the token's authorization_details (RFC 9396 §9)."""
-        return bool(details_for(self.registry.current, token.authorization_details, (api.name,)))
+        return bool(self.registry.current.details_for(token.authorization_details, (api.name,)))
 
     def _name_metadata(self, api: ApiResource) -> str:
         """Return the parameter of challenges that leads to the metadata of an API with a URL (RFC 9728 §5.1)."""

@@ -19,8 +19,7 @@ from service.model.session import Session
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
-from service.protocol.scope import OPENID
-from service.tokens.permitted import gives_access
+from service.protocol.scope import OPENID, gives_access
 from service.web.pages.display import shown_details, shown_scopes, shown_values
 from service.web.pages.visits import Visit, Visits
 

@@ -34,7 +34,7 @@ from service.store.room import Room
 from service.store.stores import Stores
 from service.tokens.granting import ScopeRule
 from service.tokens.polling import INTERVAL, StartedPolling, start
-from service.tokens.scope import requested_scope
+from service.tokens.requested_access import requested_scope
 from service.web.client_requests import ClientRequest, ClientRequests
 from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 

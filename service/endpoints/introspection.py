@@ -22,7 +22,6 @@ from service.protocol.http_headers import prefers
 from service.protocol.paths import INTROSPECTION
 from service.protocol.scope import format_scope
 from service.tokens.active import ActiveToken, ActiveTokens
-from service.tokens.authorization_details import details_for
 from service.tokens.claims import foreign_claims
 from service.tokens.refresh_token import ActiveRefreshToken
 from service.tokens.subject import SubjectIdentifiers
@@ -172,7 +171,7 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return the authorization_details that this API understands (RFC 9396 §9.2)."""
         if PARAMETER not in token.claims or not isinstance(api, ApiResource):
             return ()
-        return details_for(self.registry.current, token.authorization_details, (api.name,))
+        return self.registry.current.details_for(token.authorization_details, (api.name,))
 
     def _claims_for_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
         """Return the token's claims, with the `sub` that this client knows (OIDC Core §8)."""

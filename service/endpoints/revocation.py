@@ -60,7 +60,7 @@ class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         access = await self.active_tokens.find_to_revoke(token)
         if access is not None and access.claims["client_id"] == client.client_id:
             jti, expires_at = str(access.claims["jti"]), access.expires_at
-            # A JWT that a gateway's check made of a reference token has its jti (tokens/forwarded.py).
+            # A JWT that a gateway's check made of a reference token has its jti (ForwardedTokens).
             for selector, name in {(access.selector, access.name), (selector_of(jti), jti)}:
                 await self.revocation.revoke(selector, name, expires_at=expires_at)
             return "access_token"

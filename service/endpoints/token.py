@@ -13,7 +13,6 @@ from service.events.tokens import TokenRefused
 from service.grants import Grants
 from service.grants.token_exchange import id_jag as issued_id_jag
 from service.identity import received_id_jag
-from service.identity.users import Subjects
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
@@ -21,9 +20,9 @@ from service.model.client import Client
 from service.model.credentials import RequestCredentials
 from service.model.grant_types import find_meant_grant_type
 from service.model.registry import LiveRegistry
+from service.model.user import TokenUsers
 from service.protocol.errors import (
     AuthorizationPending,
-    InvalidAuthorizationDetails,
     OAuthError,
     RefusedValue,
     UnauthorizedClient,
@@ -35,11 +34,11 @@ from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 from service.store.rate_limit import RateLimit
 from service.store.room import KIB, MARKER, Room
-from service.tokens.authorization_details import requested_details
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
+from service.tokens.permitted import find_permitted_claims
 from service.tokens.refresh_token import EXPIRATION_METADATA
-from service.tokens.scope import requested_access
+from service.tokens.requested_access import requested_access
 from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.web.key_proofs import KeyProofs
 from service.web.parameters import form_params
@@ -51,7 +50,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     client_auth: ClientAuthentication
     grants: Grants
-    subjects: Subjects
+    users: TokenUsers
     issuer: TokenIssuer
     registry: LiveRegistry
     rate_limit: RateLimit
@@ -110,8 +109,8 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             if client.is_anybodys and result.authorization.subject is None:
                 await self._take_room(request, client)
             permissions = self.registry.current.permissions_of(client)
-            user_claims = await self.subjects.find_permitted_claims(
-                result.authorization, permissions
+            user_claims = await find_permitted_claims(
+                self.users, self.registry, result.authorization, permissions
             )
             response = await self.issuer.issue(asked, result, user_claims=user_claims)
         except OAuthError as error:
@@ -137,10 +136,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     ) -> TokenRequest:
         """Return the request with scope, resources and details as far as they are judged before the grant."""
         params, registry = credentials.params, self.registry.current
-        details = requested_details(params, client, registry)
-        if details and not grant.takes_authorization_details:
-            raise InvalidAuthorizationDetails("this grant_type takes no authorization_details")
-        scope, resources = requested_access(params, client, registry, grant.scope_rule, details)
+        scope, resources, details = requested_access(params, client, registry, grant)
         return TokenRequest(
             client=client,
             grant_type=params.require("grant_type"),

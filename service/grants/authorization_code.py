@@ -13,10 +13,10 @@ from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, RefusedValue
 from service.protocol.params import Params
 from service.store.stores import REPLAY_WINDOW
-from service.tokens.continuing import continue_grant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, unlist_code
 from service.tokens.permitted import continue_authorization
+from service.tokens.requested_access import continue_grant
 
 
 class AuthorizationCodeGrant(msgspec.Struct, frozen=True):

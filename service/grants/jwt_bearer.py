@@ -14,7 +14,6 @@ from service.identity.assertions import (
     ForeignAssertions,
     name_actors,
 )
-from service.identity.received_id_jag import Access
 from service.keys.jose import MAX_JWT_LENGTH, JwtRefused
 from service.model.authorization import Authorization, Confirmation, read_confirmation
 from service.model.handle import new_selector
@@ -24,7 +23,7 @@ from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import ID_JAG_TYP
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 from service.tokens.permitted import find_actors
-from service.tokens.scope import check_resources, cut_scope, require_scope
+from service.tokens.requested_access import Access, check_understood, require_scope
 
 MAX_ACTORS = 5
 """The longest chain of parties that act for a user."""
@@ -60,8 +59,8 @@ class JwtBearerGrant(msgspec.Struct, frozen=True):
             return received_id_jag.find_access(assertion, request, self.registry.current)
         require_scope(request.scope)
         registry, resources = self.registry.current, request.resources
-        check_resources(registry, resources, request.scope, ())
-        return cut_scope(registry, request.scope, resources) - {OFFLINE_ACCESS}, resources, ()
+        check_understood(registry, resources, request.scope, ())
+        return registry.cut_scope(request.scope, resources) - {OFFLINE_ACCESS}, resources, ()
 
 
 def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:

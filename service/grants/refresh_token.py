@@ -16,7 +16,6 @@ from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
 from service.tokens.active import ActiveTokens
-from service.tokens.continuing import continue_grant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, find_session
 from service.tokens.permitted import continue_by_refresh_token
@@ -26,6 +25,7 @@ from service.tokens.refresh_token import (
     is_of_family,
     open_claims,
 )
+from service.tokens.requested_access import continue_grant
 
 
 class RefreshTokenGrant(msgspec.Struct, frozen=True):

@@ -15,12 +15,8 @@ from service.protocol.authorization_details import PARAMETER, Detail, read_detai
 from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, split_scope
 from service.protocol.token_types import ID_JAG_PROFILE
-from service.tokens.authorization_details import check_details, details_for
 from service.tokens.granting import TokenRequest
-from service.tokens.scope import check_resources, cut_scope
-
-Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
-"""A scope, API resources, and authorization_details."""
+from service.tokens.requested_access import Access, check_details, check_understood
 
 
 def metadata(registry: Registry) -> Mapping[str, object]:
@@ -43,14 +39,14 @@ def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Re
     details: tuple[Detail, ...] = ()
     if PARAMETER in claims:
         details = check_details(read_details(claims[PARAMETER]), client, registry)
-    check_resources(registry, request.resources, request.scope, details)
+    check_understood(registry, request.resources, request.scope, details)
     scope = _find_scope(claims, request, registry)
     if not (scope or details):
         raise InvalidScope("the ID-JAG grants no scope that the client may have")
     if resources:
-        scope = cut_scope(registry, scope, resources)
+        scope = registry.cut_scope(scope, resources)
         resources = tuple([one for one in resources if _understands(registry, one, scope, details)])
-        details = details_for(registry, details, registry.api_names(resources))
+        details = registry.details_for(details, registry.api_names(resources))
         if not resources:
             raise InvalidTarget("resource of the ID-JAG understands nothing of what it grants")
     return scope, resources, details
@@ -60,7 +56,7 @@ def _understands(
     registry: Registry, resource: str, scope: frozenset[str], details: tuple[Detail, ...]
 ) -> bool:
     api = registry.apis_by_identifier[resource]
-    return bool(api.scopes & scope or details_for(registry, details, (api.name,)))
+    return bool(api.scopes & scope or registry.details_for(details, (api.name,)))
 
 
 def _find_scope(

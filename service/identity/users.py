@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization
-from service.model.client import Permissions
 from service.model.factors import FactorStore
 from service.model.registry import LiveRegistry
 from service.model.session import Session
@@ -25,7 +24,7 @@ from service.model.user import (
     VerifiesPasswords,
     fold_username,
 )
-from service.tokens.permitted import find_permitted_claims, find_user_claims
+from service.tokens.permitted import find_user_claims
 
 
 class Directory(
@@ -149,12 +148,6 @@ class Subjects(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:
         return await find_user_claims(self.users, self.registry, person)
-
-    def find_permitted_claims(
-        self, authorization: Authorization, permissions: Permissions
-    ) -> Awaitable[Mapping[str, object]]:
-        """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
-        return find_permitted_claims(self.users, self.registry, authorization, permissions)
 
     async def find_username(self, session: Session | SignIn) -> str | None:
         if session.idp == LOCAL or "sub" in session.user_claims:

@@ -34,6 +34,11 @@ class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     certificate: ClientCertificate | None
     now: int
 
+    def has_any_of(self, names: frozenset[str]) -> bool:
+        """Return whether the request has one of these parameters, or the Authorization header if it is among them."""
+        has_header = self.authorization is not None and "Authorization" in names
+        return has_header or not names.isdisjoint(self.params.values)
+
     @classmethod
     def of_assertion(cls, token: str, *, endpoint: str, now: int) -> RequestCredentials:
         """Return the credentials of a caller that sends an assertion in a header, as if they were in a form (RFC 7523 §2.2)."""

@@ -19,6 +19,7 @@ from service.model.token_exchange import ExchangeRule, TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 from service.model.workload import WorkloadIssuer, find_template
+from service.protocol.authorization_details import Detail
 from service.protocol.uris import normalize_url
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
@@ -227,6 +228,28 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether one of these names and URLs identifies an API resource with one of these names."""
         found = map(self.find_api, identifiers)
         return any(api.name in names for api in found if api is not None)
+
+    def find_api_of(self, detail: Detail) -> str | None:
+        """Return the API that understands an object of authorization_details; None if its type is gone."""
+        known = self.authorization_details_types.get(str(detail["type"]))
+        return known.api_resource if known else None
+
+    def find_apis_of(self, details: Iterable[Detail]) -> frozenset[str]:
+        """Return every API that understands one of the objects."""
+        found = {self.find_api_of(detail) for detail in details}
+        return frozenset([name for name in self.api_resources if name in found])
+
+    def details_for(self, details: Iterable[Detail], apis: Collection[str]) -> tuple[Detail, ...]:
+        """Return the objects that one of these APIs understands."""
+        return tuple([each for each in details if self.find_api_of(each) in apis])
+
+    def cut_scope(self, scope: frozenset[str], resources: Collection[str]) -> frozenset[str]:
+        """Return the scope without the API scopes that none of these APIs understands; all of it without APIs (RFC 8707 §2.2)."""
+        if not resources:
+            return scope
+        apis, api_scopes = self.apis_by_identifier, self.api_scopes
+        understood = frozenset[str]().union(*[apis[one].scopes for one in resources if one in apis])
+        return frozenset([one for one in scope if one in understood or one not in api_scopes])
 
     @property
     def grant_types(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 from service.protocol.errors import InvalidScope, RefusedValue
@@ -10,6 +11,7 @@ from service.protocol.errors import InvalidScope, RefusedValue
 OPENID = "openid"
 OFFLINE_ACCESS = "offline_access"
 
+_NO_ACCESS = frozenset({OFFLINE_ACCESS})
 _SCOPE_VALUE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")
 
 
@@ -32,3 +34,8 @@ def split_scope(text: str) -> frozenset[str]:
 def format_scope(scope: frozenset[str]) -> str:
     """Write a scope, sorted, so that equal scopes look alike."""
     return " ".join(sorted(scope))
+
+
+def gives_access(scope: frozenset[str], details: Collection[object]) -> bool:
+    """Return whether scope or authorization_details give access to anything; offline_access alone gives none."""
+    return bool(details) or not scope <= _NO_ACCESS

@@ -13,15 +13,21 @@ from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization, token_type
 from service.model.client import Client
 from service.model.handle import new_handle
-from service.protocol.authorization_details import Detail, put_details
+from service.model.registry import ApiResource, LiveRegistry
+from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.octets import random_text
+from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
-from service.tokens.claims import pick, put_authentication_claims, without_protocol_claims
-from service.tokens.scope import FoundTarget, Target, Targets
+from service.tokens.active import ActiveToken
+from service.tokens.claims import foreign_claims, put_claims_for_apis
+from service.tokens.target import FoundTarget, Target, Targets
 
 _UNIQUE = 22
 """Characters of a hash that are as good as the 16 random bytes of any other `jti`."""
+
+FORWARDED_LIFETIME = 60
+"""Seconds of a JWT for an API; never longer than the token that it is made of."""
 
 
 class MintedToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,8 +96,7 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
             "jti": jti,
             "scope": for_apis.scope_text,
         }
-        put_authentication_claims(claims, authorization)
-        _put_further_claims(claims, authorization, client, for_apis, user_claims)
+        put_claims_for_apis(claims, authorization, client, for_apis.user_claims, user_claims)
         if details:
             put_details(claims, details)
         if handle is None:
@@ -124,25 +129,29 @@ def _end(authorization: Authorization, ends_at: int) -> int:
     return ends_at if source is None else min(ends_at, source.expires_at)
 
 
-def _put_further_claims(
-    claims: dict[str, object],
-    authorization: Authorization,
-    client: Client,
-    target: Target,
-    user_claims: Mapping[str, object],
-) -> None:
-    """Add the user's provider and the key that the token is bound to; then the claims of user, client and grant."""
-    if authorization.idp is not None:
-        claims["idp"] = authorization.idp
-    if authorization.cnf is not None:
-        claims["cnf"] = authorization.cnf.as_claim()
-    further: dict[str, object] = {}
-    if target.user_claims:
-        further |= pick(user_claims, target.user_claims)
-    if client.claims and (authorization.subject is None or client.always_send_client_claims):
-        prefix = client.client_claims_prefix
-        further |= {prefix + name: value for name, value in client.claims.items()}
-    if authorization.claims:
-        further |= authorization.claims
-    if further:
-        claims |= without_protocol_claims(further)
+class ForwardedTokens(msgspec.Struct, frozen=True, kw_only=True):
+    """Makes the short JWTs by which a gateway tells an API what it has found out about a token."""
+
+    keys: KeyRing
+    registry: LiveRegistry
+
+    async def mint(self, token: ActiveToken, api: ApiResource) -> str:
+        """Return a JWT for this API alone, with what introspection would tell it.
+
+        The key that the token is bound to has been proven to the gateway, so that the JWT is bound to none.
+        """
+        registry, now = self.registry.current, clock()
+        others = foreign_claims(registry, token.audience, token.scope, api)
+        claims = {name: value for name, value in token.claims.items() if name not in others}
+        claims |= {
+            "aud": api.url if api.url in token.audience else api.name,
+            "scope": format_scope(token.scope & api.scopes),
+            "iat": now,
+            "nbf": now,
+            "exp": min(now + FORWARDED_LIFETIME, token.expires_at),
+        }
+        claims.pop("cnf", None)
+        if PARAMETER in claims:
+            put_details(claims, registry.details_for(token.authorization_details, (api.name,)))
+        key = self.keys.signing_key(api.access_token_signing_algorithm)
+        return await key.sign(claims, typ="at+jwt")

@@ -32,11 +32,10 @@ from service.model.handle import Handle, parse_handle
 from service.model.user import TokenUsers
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidGrant
-from service.protocol.scope import format_scope, split_scope
+from service.protocol.scope import format_scope, gives_access, split_scope
 from service.store.stores import Stores
 from service.store.tracking import Kept
 from service.store.verbs import Read
-from service.tokens.authorization_details import permitted_details
 from service.tokens.liveness import find_session, find_source
 from service.tokens.permitted import (
     check_derived,
@@ -44,7 +43,7 @@ from service.tokens.permitted import (
     continue_authorization,
     continue_by_refresh_token,
     find_permissions,
-    gives_access,
+    permitted_details,
     permitted_scope,
 )
 from service.tokens.refresh_token import ActiveRefreshToken, is_of_family

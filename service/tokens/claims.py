@@ -96,3 +96,28 @@ def put_authentication_claims(claims: dict[str, object], authorization: Authoriz
         claims["sid"] = authorization.session_id
     if authorization.act is not None:
         claims["act"] = authorization.act
+
+
+def put_claims_for_apis(
+    claims: dict[str, object],
+    authorization: Authorization,
+    client: Client,
+    names: Collection[str],
+    user_claims: Mapping[str, object],
+) -> None:
+    """Add the authentication, the user's provider and the key that the token is bound to; then the claims of user, client and grant."""
+    put_authentication_claims(claims, authorization)
+    if authorization.idp is not None:
+        claims["idp"] = authorization.idp
+    if authorization.cnf is not None:
+        claims["cnf"] = authorization.cnf.as_claim()
+    further: dict[str, object] = {}
+    if names:
+        further |= pick(user_claims, names)
+    if client.claims and (authorization.subject is None or client.always_send_client_claims):
+        prefix = client.client_claims_prefix
+        further |= {prefix + name: value for name, value in client.claims.items()}
+    if authorization.claims:
+        further |= authorization.claims
+    if further:
+        claims |= without_protocol_claims(further)

@@ -15,8 +15,8 @@ from service.protocol.token_types import NOT_APPLICABLE
 from service.tokens.granting import ExchangedGrant
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, find_source, make_room
-from service.tokens.refresh_token import begin_family, present
-from service.tokens.scope import Targets
+from service.tokens.refresh_token import begin_family, begins_family, present
+from service.tokens.target import Targets
 
 _ENDED = "subject_token has ended meanwhile"
 
@@ -65,10 +65,10 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
     ) -> tuple[str, int]:
         """Store an authorization with its first refresh token; end it if its source has ended meanwhile."""
         authorization, stores = grant.authorization, self.revocation.stores
+        if not begins_family(authorization, client):
+            raise InvalidScope("the scope allows no refresh token")
         kept = self.targets.claims_to_keep(authorization, user_claims)
         refresh = begin_family(stores, authorization, client, kept)
-        if refresh is None:
-            raise InvalidScope("the scope allows no refresh token")
         writes = begin(stores, authorization, ttl=refresh.lifetime)
         answers = await stores.kv.write(*writes, refresh.write)
         try:

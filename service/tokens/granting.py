@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast, final
 
 import msgspec
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from service.events.event import Emit
 from service.model.authorization import Authorization, Confirmation, new_family_key
@@ -104,10 +104,6 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             lifetime=sys.maxsize if lifetime is None else lifetime,
             members=members or {},
         )
-
-    def bind(self, authorization: Authorization) -> Authorization:
-        """Return the authorization with the key of this request, or else with the one that it has."""
-        return authorization if self.cnf is None else replace(authorization, cnf=self.cnf)
 
 
 class NewGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):

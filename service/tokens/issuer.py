@@ -32,10 +32,10 @@ from service.tokens.liveness import Revocation, begin, is_reference, make_room, 
 from service.tokens.refresh_token import (
     MintedRefreshToken,
     begin_family,
+    begins_family,
     expiration_members,
     present,
 )
-from service.tokens.scope import FoundTarget
 
 
 class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,21 +89,6 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             response["id_token"] = id_token
         return response
 
-    def _find_target(
-        self, grant: NewGrant | ContinuedGrant | DerivedGrant, client: Client
-    ) -> FoundTarget:
-        """Raise InvalidGrant, before anything is consumed, if the user has to authenticate in a stronger way for it."""
-        origin, targets = grant.authorization, self.access_tokens.targets
-        if type(grant) is ContinuedGrant:
-            details = grant.authorization_details
-            target = targets.find(origin, grant.scope, grant.resources, details)
-        else:
-            target = targets.find(origin)
-            if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
-                origin = grant.source.authorization or origin
-        targets.require_acr(client, target[0].required_acr, origin)
-        return target
-
     async def _issue_exchanged(
         self, request: TokenRequest, grant: ExchangedGrant, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
@@ -134,7 +119,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         access = await self.access_tokens.mint(
             authorization,
             client,
-            target=self._find_target(grant, client),
+            target=self.access_tokens.targets.find_for(grant, client),
             user_claims=user_claims,
             always_jwt=grant.always_jwt,
             at_most=grant.lifetime,
@@ -167,6 +152,8 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         user_claims: Mapping[str, object],
     ) -> MintedRefreshToken | None:
         """Return the first refresh token that comes with an access token, if there is to be one."""
+        if not begins_family(authorization, client):
+            return None
         stores, targets = self.revocation.stores, self.access_tokens.targets
         kept = targets.claims_to_keep(authorization, user_claims)
         return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
@@ -196,7 +183,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         access = await self.access_tokens.mint(
             authorization,
             client,
-            target=self._find_target(grant, client),
+            target=self.access_tokens.targets.find_for(grant, client),
             user_claims=user_claims if grant.user_claims is None else grant.user_claims,
         )
         refresh = grant.refresh_token

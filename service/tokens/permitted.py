@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
@@ -15,10 +15,9 @@ from service.model.tenant import CLAIM
 from service.model.user import LOCAL, TokenUsers
 from service.model.verified_claims import with_trusted_verification
 from service.protocol.authorization_details import Detail
-from service.protocol.errors import InvalidGrant, InvalidScope
-from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.errors import InvalidGrant
+from service.protocol.scope import OFFLINE_ACCESS, gives_access
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
-from service.tokens.authorization_details import permitted_details
 
 if TYPE_CHECKING:
     from service.clients.directory import Clients
@@ -27,20 +26,7 @@ if TYPE_CHECKING:
 _MAPPINGS = (dict, Mapping)
 """What JSON gives comes first: to ask whether something else is a mapping takes ten times as long."""
 
-_NO_ACCESS = frozenset({OFFLINE_ACCESS})
-
 _DISABLED = "its client or user is disabled or unknown"
-
-
-def gives_access(scope: frozenset[str], details: Collection[Detail]) -> bool:
-    """Return whether there is anything that a token would be for; offline_access alone is nothing."""
-    return bool(details) or not scope <= _NO_ACCESS
-
-
-def require_access(scope: frozenset[str], details: Collection[Detail]) -> None:
-    """Raise InvalidScope unless there is anything that a token would be for (RFC 6749 §3.3)."""
-    if not gives_access(scope, details):
-        raise InvalidScope("scope holds nothing to give access to")
 
 
 def permitted_scope(granted: frozenset[str], permissions: Permissions) -> frozenset[str] | None:
@@ -49,6 +35,12 @@ def permitted_scope(granted: frozenset[str], permissions: Permissions) -> frozen
         return granted
     left = granted & permissions.scope
     return left if left - {OFFLINE_ACCESS} else None
+
+
+def permitted_details(details: Iterable[Detail], permissions: Permissions) -> tuple[Detail, ...]:
+    """Return those of types that the client may still ask for."""
+    types = permissions.authorization_details_types
+    return tuple([detail for detail in details if detail["type"] in types])
 
 
 def check_permissions(authorization: Authorization | None, permissions: Permissions) -> None:

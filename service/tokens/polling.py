@@ -33,10 +33,10 @@ from service.protocol.errors import (
 from service.store import verbs
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Command
-from service.tokens.continuing import continue_grant
 from service.tokens.granting import ContinuedGrant, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, begin, make_room
 from service.tokens.permitted import continue_authorization
+from service.tokens.requested_access import continue_grant
 
 INTERVAL = 5
 """Seconds that a client has to wait between two polls, unless it is told otherwise (RFC 8628 §3.2)."""

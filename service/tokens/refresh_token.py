@@ -84,6 +84,15 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     write: Command
 
 
+def begins_family(authorization: Authorization, client: Client) -> bool:
+    """Return whether it has refresh tokens: offline_access was granted (OIDC Core §11), or the client needs no such scope."""
+    if authorization.subject is None:
+        return False
+    return OFFLINE_ACCESS in authorization.scope or (
+        client.refresh_without_offline_access and authorization.family_key is not None
+    )
+
+
 def begin_family(
     stores: Stores,
     authorization: Authorization,
@@ -91,16 +100,8 @@ def begin_family(
     user_claims: Mapping[str, object],
     *,
     access_lifetime: int = 0,
-) -> MintedRefreshToken | None:
-    """Mint the first token of a family, if offline_access was granted (OIDC Core §11), or the client needs no such scope.
-
-    Its access token, if there is one, lasts for `access_lifetime` seconds.
-    """
-    begins = OFFLINE_ACCESS in authorization.scope or (
-        client.refresh_without_offline_access and authorization.family_key is not None
-    )
-    if not begins or authorization.subject is None:
-        return None
+) -> MintedRefreshToken:
+    """Mint the first token of a family; its access token, if there is one, lasts for `access_lifetime` seconds."""
     handle = _token_of_family(authorization, random_bytes(_RANDOM))
     now = clock()
     ends_at = _end_of_family(authorization, client, now)

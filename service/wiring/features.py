@@ -52,8 +52,8 @@ from service.tokens.id_token import IdTokens
 from service.tokens.issuer import TokenIssuer
 from service.tokens.liveness import Revocation
 from service.tokens.polling import Polling
-from service.tokens.scope import Targets
 from service.tokens.subject import SubjectIdentifiers
+from service.tokens.target import Targets
 from service.wiring import identities
 from service.wiring.shared import Shared
 

@@ -22,7 +22,7 @@ from service.protocol.params import Params
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
 from service.tokens.granting import TokenRequest
-from service.tokens.scope import check_allowed
+from service.tokens.requested_access import check_allowed
 
 RulesByClient = Mapping[str, Collection[ExchangeRule]]
 Kind = Literal["direct", "delegation", "exchange", "extension"]

@@ -135,7 +135,8 @@ class ClientAuthentication:
         candidates = [
             Candidate(name, method, evidence)
             for name, method in self._methods.items()
-            if (evidence := method.read_evidence(request)) is not None
+            if (not method.reads or request.has_any_of(method.reads))
+            and (evidence := method.read_evidence(request)) is not None
         ]
         sent = [candidate for candidate in candidates if candidate.method.reads]
         if len({each.method.reads for each in sent}) > 1:

@@ -60,7 +60,7 @@ RULES: tuple[Rule, ...] = (
         name="resource_is_honoured",
         says="`resource` names an API by its URL, and its token has that URL as `aud` (RFC 8707 §2)",
         profiles=_MCP,
-        enforced=("service/tokens/scope.py",),
+        enforced=("service/tokens/requested_access.py",),
     ),
     Rule(
         name="apis_by_url",

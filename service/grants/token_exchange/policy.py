@@ -11,7 +11,7 @@ from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.permitted import find_actors
-from service.tokens.scope import check_allowed, check_resources, cut_scope
+from service.tokens.requested_access import check_allowed, check_understood
 
 if TYPE_CHECKING:
     from service.grants.token_exchange.subject_tokens import Actor, Subject
@@ -31,7 +31,7 @@ def find_access(
     """Return the scope of the new token and its API resources, which understand all API scopes in it (RFC 8707 §2.2)."""
     scope = _find_scope(asked, rule, registry)
     resources = _find_targets(asked, rule, scope, registry)
-    return cut_scope(registry, scope, resources), resources
+    return registry.cut_scope(scope, resources), resources
 
 
 def _find_scope(asked: ExchangeRequest, rule: ExchangeRule, registry: Registry) -> frozenset[str]:
@@ -75,7 +75,7 @@ def _find_targets(
             message = "audience or resource is not one that the rule of token_exchange allows"
             raise InvalidTarget(message, refused=RefusedValue("audience", name))
     if asked.targets:
-        check_resources(registry, asked.targets, scope, ())
+        check_understood(registry, asked.targets, scope, ())
         return asked.targets
     if asked.requested_type == "id_token" or scope.isdisjoint(registry.api_scopes):
         return ()

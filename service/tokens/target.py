@@ -1,4 +1,4 @@
-"""Checks the scope and the resources of a request, and finds the audience of a token with them (RFC 6749 §3.3, RFC 8707)."""
+"""Finds the audience of an access token, with the scope and the user's claims that belong to it (RFC 8707 §2)."""
 
 from __future__ import annotations
 
@@ -11,154 +11,13 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import ApiResource, ApiScope, LiveRegistry, Registry
 from service.protocol.authorization_details import Detail
-from service.protocol.errors import InvalidGrant, InvalidScope, InvalidTarget, RefusedValue
-from service.protocol.params import Params
-from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
-from service.tokens.authorization_details import check_takers, details_for, resources_of
+from service.protocol.errors import InvalidGrant
+from service.protocol.scope import format_scope
 from service.tokens.claims import api_claims, pick
-from service.tokens.granting import ScopeRule
-from service.tokens.permitted import require_access
+from service.tokens.granting import ContinuedGrant, DerivedGrant, NewGrant
 
 MAX_TARGETS = 1000
 """Targets that are remembered; there are as many as kinds of requests, not as requests."""
-
-_JUDGED_LATER = (ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_GRANT)
-
-
-def requested_scope(
-    params: Params,
-    client: Client,
-    registry: Registry,
-    rule: ScopeRule,
-    details: Collection[Detail],
-) -> frozenset[str]:
-    """Return the scope asked for, or the one that the rule gives for a request without scope.
-
-    A request for authorization_details alone is one for no scope (RFC 9396 §3.1).
-    """
-    asked = params.get("scope")
-    if asked is not None:
-        scope = parse_scope(asked)
-        if rule not in _JUDGED_LATER:
-            require_access(scope, details)
-            check_allowed(scope, client, registry)
-        return scope
-    if rule in _JUDGED_LATER:
-        return frozenset()
-    if rule is ScopeRule.REQUIRED:
-        raise InvalidScope("scope is missing")
-    if details:
-        return frozenset()
-    scope = client.allowed_scopes & frozenset(registry.api_scopes)
-    if rule is ScopeRule.DEFAULTED:
-        require_scope(scope)
-    return scope
-
-
-def require_scope(scope: frozenset[str]) -> None:
-    """Raise InvalidScope if a request without scope has none by default either (RFC 6749 §3.3)."""
-    if not scope:
-        raise InvalidScope("scope is missing, and the client has no API scope by default")
-
-
-def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> None:
-    """Refuse a scope value that is unknown, or not in the client's registration."""
-    for value in scope:
-        if value == OFFLINE_ACCESS:
-            is_allowed = client.allow_offline_access
-            message = "offline_access is not allowed for this client"
-        else:
-            is_allowed = value in client.allowed_scopes and registry.scope(value) is not None
-            message = "scope holds a value that is unknown or not allowed for this client"
-        if not is_allowed:
-            refused = RefusedValue("scope", value, client.client_id)
-            raise InvalidScope(message, refused=refused)
-
-
-def requested_access(
-    params: Params,
-    client: Client,
-    registry: Registry,
-    rule: ScopeRule,
-    details: Collection[Detail],
-) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the scope asked for, as far as the API resources asked for understand it, and these (RFC 8707 §2.2).
-
-    InvalidTarget if one is unknown or understands nothing that is asked for. Where the authorization or an assertion
-    decides, all but the first check comes with it.
-    """
-    scope = requested_scope(params, client, registry, rule, details)
-    asked = params.every("resource")
-    if not asked or rule is ScopeRule.OF_GRANT:
-        return scope, ()
-    resources = registry.spell(asked)
-    if rule in {ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_ASSERTION}:
-        _check_known(registry, resources)
-        check_takers(registry, details, resources)
-        return scope, resources
-    check_asked(registry, resources, scope, details)
-    return cut_scope(registry, scope, resources), resources
-
-
-def check_asked(
-    registry: Registry,
-    resources: Collection[str],
-    scope: frozenset[str],
-    details: Collection[Detail],
-) -> None:
-    """Refuse a request of which a part would be for nobody: a resource, or an object of `authorization_details`."""
-    _check_known(registry, resources)
-    check_takers(registry, details, resources)
-    check_resources(registry, resources, scope, details)
-
-
-def check_resources(
-    registry: Registry,
-    resources: Collection[str],
-    scope: frozenset[str],
-    details: Collection[Detail],
-) -> None:
-    """Refuse a resource that is unknown, or understands nothing of scope and details (RFC 8707 §2)."""
-    _check_known(registry, resources)
-    for name in resources:
-        api = registry.apis_by_identifier[name]
-        if api.scopes.isdisjoint(scope) and not details_for(registry, details, (api.name,)):
-            message = "resource understands nothing of what is asked for"
-            raise InvalidTarget(message, refused=RefusedValue("resource", name))
-
-
-def _check_known(registry: Registry, resources: Collection[str]) -> None:
-    for name in resources:
-        if name not in registry.apis_by_identifier:
-            message = "resource names no API resource of this service"
-            raise InvalidTarget(message, refused=RefusedValue("resource", name))
-
-
-def narrowed_resources(
-    registry: Registry,
-    authorization: Authorization,
-    asked: tuple[str, ...],
-    *,
-    scope: frozenset[str],
-    details: Collection[Detail],
-) -> tuple[str, ...]:
-    """Return the granted resources that are asked for and still registered (RFC 8707 §2.2).
-
-    Never none of several: no resource at all would mean every one that the scope belongs to.
-    """
-    granted = authorization.resources
-    if asked:
-        if granted and not registry.api_names(asked) <= registry.api_names(granted):
-            raise InvalidTarget("resource is not one that was granted")
-        check_resources(registry, asked, scope, details)
-        return asked
-    if not granted:
-        return ()
-    left = tuple([one for one in registry.spell(granted) if one in registry.apis_by_identifier])
-    if not left:
-        raise InvalidTarget("the API resources that were granted are gone")
-    return left
-
 
 _Wanted = tuple[frozenset[str], tuple[str, ...], frozenset[str]]
 """A scope, the resources asked for, and the APIs that authorization_details are for."""
@@ -209,11 +68,29 @@ class Targets:
         details = authorization.authorization_details if details is None else details
         understanding: frozenset[str] = frozenset()
         if details:
-            understanding = resources_of(registry, details)
+            understanding = registry.find_apis_of(details)
             if resources:
                 understanding &= registry.api_names(resources)
-            details = details_for(registry, details, understanding)
+            details = registry.details_for(details, understanding)
         return self._find(registry, (scope, resources, understanding)), details
+
+    def find_for(
+        self, grant: NewGrant | ContinuedGrant | DerivedGrant, client: Client
+    ) -> FoundTarget:
+        """Return the target of a grant's access token.
+
+        InvalidGrant, before anything is consumed, if the user has to authenticate in a stronger way for it.
+        """
+        origin = grant.authorization
+        if type(grant) is ContinuedGrant:  # `isinstance` takes longer where it is another struct
+            details = grant.authorization_details
+            target = self.find(origin, grant.scope, grant.resources, details)
+        else:
+            target = self.find(origin)
+            if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
+                origin = grant.source.authorization or origin
+        self.require_acr(client, target[0].required_acr, origin)
+        return target
 
     def require_acr(self, client: Client, required: frozenset[str], origin: Authorization) -> None:
         """Raise InvalidGrant if the user's authentication is weaker than the client or `required` demands (RFC 9470 §5).
@@ -261,7 +138,7 @@ def _find_target(
     """
     apis = registry.apis_by_identifier
     nameable: set[str] = set()
-    scope = cut_scope(registry, scope, resources)
+    scope = registry.cut_scope(scope, resources)
     if resources:
         named = registry.api_names(resources)
         names = {name for name in named if apis[name].scopes & scope}
@@ -297,14 +174,3 @@ def required_contexts(
         ),
     ]
     return frozenset([one.required_acr for one in named if one.required_acr is not None])
-
-
-def cut_scope(
-    registry: Registry, scope: frozenset[str], resources: Collection[str]
-) -> frozenset[str]:
-    """Return the scope without the API scopes that none of these resources understands; all of it without resources."""
-    if not resources:
-        return scope
-    apis, api_scopes = registry.apis_by_identifier, registry.api_scopes
-    understood = frozenset[str]().union(*[apis[one].scopes for one in resources if one in apis])
-    return frozenset([one for one in scope if one in understood or one not in api_scopes])
