@@ -6,8 +6,7 @@ from pathlib import Path
 
 from service.cli.ways.drawing import Edge, as_svg
 from service.cli.ways.finding import find_ways
-from service.cli.ways.places import Places
-from service.cli.ways.workloads import find_workloads
+from service.cli.ways.places import Places, find_workloads
 from service.start.load import load_with_source
 
 REPOSITORY = Path(__file__).parents[2]

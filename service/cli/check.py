@@ -73,14 +73,14 @@ def _find_with_store(
     file: Path, environ: Mapping[str, str], rules: Iterable[FileRule]
 ) -> tuple[Problem, ...]:
     with without_unwanted():
-        from service.cli.reencrypting import find_problems  # noqa: PLC0415 - for the few checks that need a store
+        from service.cli.keys import find_retired_keys  # noqa: PLC0415 - for the few checks that need a store
 
     try:
         with redirect_prints_of_plugins():
             settings = load(file, environ, rules)
     except ConfigError as error:
         return error.problems
-    return (*settings.warnings, *find_problems(settings))
+    return (*settings.warnings, *find_retired_keys(settings))
 
 
 def _count(count: int, what: str) -> str:

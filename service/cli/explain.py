@@ -10,6 +10,8 @@ import click
 import msgspec
 import orjson
 
+from service.cli.explained_request import explain_url, explain_value, needs_keys
+from service.cli.explained_token import explain_token
 from service.cli.secrets import read_text
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
@@ -61,8 +63,6 @@ def explain(
 
 
 def _explain_token(settings: Configuration, token: str) -> Rows:
-    from service.cli.explained_token import explain_token  # noqa: PLC0415 - not for URLs
-
     async def load_and_explain(shared: Shared) -> Rows:
         features = Features(shared)
         await features.key_source.load()
@@ -73,8 +73,6 @@ def _explain_token(settings: Configuration, token: str) -> Rows:
 
 def _explain_url(settings: Configuration, url: str) -> Rows:
     """Explain a URL; it needs the store only where a signing key has to verify a parameter."""
-    from service.cli.explained_request import explain_url, needs_keys  # noqa: PLC0415 - not for tokens
-
     is_signed = needs_keys(url)
 
     async def load_and_explain(shared: Shared) -> Rows:
@@ -119,8 +117,6 @@ def _find_lines(request_id: str, log: Iterable[bytes]) -> Iterator[Line]:
 
 async def _explain_line(features: Features, line: Line) -> Rows:
     """Return the members of a log line, and for a refused value the registered ones."""
-    from service.cli.explained_request import explain_value  # noqa: PLC0415 - not for tokens
-
     rows = [(name, _text_of(value)) for name, value in line.items() if value is not None]
     try:
         refused = msgspec.convert(line, RefusedValue)

@@ -1,4 +1,4 @@
-"""Explains what a token is and why it is inactive, without showing the token."""
+"""Explains what a token is and why it is inactive, without showing the token; and the JWT of another issuer (RFC 7523 §3)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import cast
 
 from service.cli.table import format_time
 from service.clock import clock
+from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
 from service.keys import jose
-from service.keys.jose import JwtRefused, VerifiedClaims
+from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
 from service.model.authorization import RefreshToken, Spent
+from service.model.credentials import RequestCredentials
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
@@ -48,9 +50,7 @@ async def _explain_jwt(features: Features, token: str) -> Facts:
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
-        from service.cli.explained_assertion import explain_foreign  # noqa: PLC0415 - with what verifies them
-
-        foreign = await explain_foreign(features, token)
+        foreign = await _explain_foreign(features, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.type_of(jose.unverified_header(token))
     if typ == ID_JAG_TYP:
@@ -68,7 +68,7 @@ async def _explain_jwt(features: Features, token: str) -> Facts:
     return {"kind": kind} | await _explain_claims(features, claims, state)
 
 
-def _explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:
+def _explain_issued_id_jag(claims: VerifiedClaims) -> Facts:
     """Return what an ID-JAG of this service says; whether it was used only its audience knows."""
     return {
         "kind": "ID-JAG (JWT)",
@@ -79,6 +79,62 @@ def _explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:
         "issued": format_time(int(str(claims["iat"]))),
         "expires": format_time(int(str(claims["exp"]))),
         "state": "inactive: an ID-JAG is a grant at its audience, and gives access to nothing here",
+    }
+
+
+async def _explain_foreign(features: Features, token: str) -> Facts | None:
+    """Explain a JWT that somebody else has issued; None if it is of no issuer of the configuration."""
+    return await _explain_workload(features, token) or await _explain_assertion(features, token)
+
+
+async def _explain_assertion(features: Features, token: str) -> Facts | None:
+    """Return what the bearer grant would say of it, without using it up; None if no trusted issuer has its `iss`."""
+    try:
+        iss = unverified_claims(token).get("iss")
+    except JwtRefused:
+        return None
+    issuers = features.shared.registry.current.trusted_issuers.values()
+    names = [issuer.name for issuer in issuers if issuer.issuer == iss]
+    if not names:
+        return None
+    facts = {"kind": "assertion (JWT) of a trusted issuer", "issuer": " or ".join(names)}
+    try:
+        found = await features.assertions.check(token, typ=ASSERTION_TYPES | {ID_JAG_TYP})
+        first = await features.assertions.is_unused(found)
+    except JwtRefused as refused:
+        return facts | {"state": f"refused: {refused}"}
+    state = "holds" if first else "refused: it has been used before"
+    return facts | _describe_assertion(found) | {"state": state}
+
+
+async def _explain_workload(features: Features, token: str) -> Facts | None:
+    """Return which client or API a workload with this token is; None if it is of no issuer of `workload_issuers`."""
+    request = RequestCredentials.of_assertion(token, endpoint="", now=clock())
+    workloads = features.client_authentication.workloads
+    presented = workloads.find(request)
+    if presented is None:
+        return None
+    sub = str(presented.unverified_claims.get("sub"))
+    facts = {"kind": "token of a workload (JWT)", "issuer": presented.issuer.name, "subject": sub}
+    try:
+        await workloads.verify(presented, request.now)
+    except JwtRefused as refused:
+        return facts | {"state": f"refused: {refused}"}
+    if presented.workload is None:
+        return facts | {"state": "refused: no rule fits"}
+    rule, name = presented.workload
+    party = {"client": name} if rule.api_resource is None else {"api_resource": name}
+    template = {} if rule.template is None else {"template": rule.template}
+    return facts | party | template | {"state": "holds"}
+
+
+def _describe_assertion(found: ForeignAssertion) -> Facts:
+    clients = " ".join(sorted(found.issuer.clients)) or "every one with the grant type"
+    return {
+        "issuer": found.issuer.name,
+        "subject": found.subject,
+        "clients": clients,
+        "expires": format_time(found.expires_at),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -12,13 +12,16 @@ from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_json, print_rows, print_table
 from service.clock import clock
 from service.config.configuration import Configuration
+from service.config.problem import Finding, Problem, warning
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.reencryption import Reencryption
 from service.keys.schedule import Keys, SigningKey, find_signing_key, read_record
 from service.wiring.shared import Shared
 
 if TYPE_CHECKING:
     from service.keys.stored_keys import StoredKeys
 
+_UNREADABLE = "in the store can be decrypted with none of the keys: put the one that encrypted them back into signing.encryption_key"
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 
 
@@ -105,9 +108,7 @@ def reencrypt(settings: Configuration, output: str) -> None:
     Example:
       token-service keys reencrypt
     """
-    from service.cli.reencrypting import UNREADABLE, open_reencryption  # noqa: PLC0415 - what decrypts, for this command only
-
-    tallies = on_store(settings, lambda shared: open_reencryption(shared).renew())
+    tallies = on_store(settings, lambda shared: _open_reencryption(shared).renew())
     columns = {"kind": "kind", "reencrypted": "retired", "current": "current"}
     columns["unreadable"] = "unreadable"
     rows = [{name: getattr(each, of) for name, of in columns.items()} for each in tallies]
@@ -117,7 +118,29 @@ def reencrypt(settings: Configuration, output: str) -> None:
         cells = [[str(cell) for cell in row.values()] for row in rows]
         print_table([[name.upper() for name in columns], *cells])
     if any(each.unreadable for each in tallies):
-        raise click.ClickException(f"some records {UNREADABLE}")
+        raise click.ClickException(f"some records {_UNREADABLE}")
+
+
+def _open_reencryption(shared: Shared) -> Reencryption:
+    """Return what knows how the records of this store are encrypted."""
+    return Reencryption(stores=shared.stores, seal=shared.seal, prefix=shared.prefix)
+
+
+def find_retired_keys(settings: Configuration) -> tuple[Problem, ...]:
+    """Return what is wrong with `signing.encryption_key` in view of the store; nothing is written."""
+    return tuple(settings.problem(each) for each in _judge_tallies(settings))
+
+
+def _judge_tallies(settings: Configuration) -> Iterator[Finding]:
+    place = ("signing", "encryption_key")
+    for tally in on_store(settings, lambda shared: _open_reencryption(shared).count()):
+        if tally.retired:
+            message = (
+                f"a retired key still encrypts {tally.retired} records of {tally.kind} in the store"
+            )
+            yield warning(place, message, "run `token-service keys reencrypt`")
+        if tally.unreadable:
+            yield Finding(place, f"{tally.unreadable} records of {tally.kind} {_UNREADABLE}")
 
 
 def _change(settings: Configuration, change: Callable[[StoredKeys], Awaitable[Keys]]) -> None:

@@ -1,22 +1,25 @@
-"""`new client`: asks five questions, and prints an entry for config.yaml with all that is needed to use it."""
+"""`new`: prints entries for config.yaml, of a client with all that is needed to use it, and of a user with the hash of a password."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 from typing import cast
+from uuid import uuid4
 
 import click
+import yaml
 
 from service.cli import draft as drafts
 from service.cli.draft import FRAMEWORKS, KINDS, SIGNS_IN, Draft, has_snippet
-from service.cli.new_user import new_user
-from service.cli.secrets import make_secret
+from service.cli.secrets import make_secret, read_secret
 from service.cli.settings import file_option, load_settings
 from service.config.configuration import Configuration
 from service.config.judge import judge
 from service.config.problem import Finding
 from service.config.reading.values import Value
+from service.identity import hashing
+from service.model.user import fold_username
 from service.start.rules import file_rules
 
 _BEHIND_NGINX = "/oauth2/callback"
@@ -31,9 +34,6 @@ def new() -> None:
     Example:
       token-service new client
     """
-
-
-new.add_command(new_user)
 
 
 @new.command("client")
@@ -183,3 +183,55 @@ def _print(draft: Draft, *, algorithm: str) -> None:
     click.echo(draft.requests(), err=True)
     if has_snippet(draft.kind, draft.framework):
         click.echo(f"\n{draft.snippet(algorithm=algorithm)}", err=True, nl=False)
+
+
+@new.command("user")
+@click.argument("username")
+@click.option("--name", help="The name that pages and applications show.")
+@click.option("--email", help="The e-mail address, which you have verified.")
+@click.option(
+    "--sub", help="The subject identifier, which must never change.  [default: a new one]"
+)
+@click.option("--group", "groups", multiple=True, help="A value of the claim groups.")
+@file_option
+def user(  # noqa: PLR0917 - click calls it by name
+    username: str,
+    name: str | None,
+    email: str | None,
+    sub: str | None,
+    groups: tuple[str, ...],
+    file: Path,
+) -> None:
+    """Print an entry for a new user.
+
+    The password is read from standard input, or asked for; only its hash is printed.
+
+    \b
+    Example:
+      token-service new user carol --name "Carol Doe" --email carol@example.com
+    """
+    settings = load_settings(file)
+    _require_free(settings, username, sub)
+    password = hashing.hash_password(read_secret("Password"))
+    claims: dict[str, object] = {"name": name, "email": email}
+    claims |= {"email_verified": True if email else None, "groups": list(groups) or None}
+    known = {claim: value for claim, value in claims.items() if value is not None}
+    entry = {"sub": sub or str(uuid4()), "username": username, "password": password}
+    users = {"users": {"list": [entry | ({"claims": known} if known else {})]}}
+    click.echo(
+        "# For config.yaml. Where it has users.list already, paste the entry there.", err=True
+    )
+    text = yaml.safe_dump(users, sort_keys=False, allow_unicode=True, width=1000)
+    click.echo(text.replace("${", "$${"), nl=False)
+    click.echo("# Check the file, and reload the service (SIGHUP).", err=True)
+
+
+def _require_free(settings: Configuration, username: str, sub: str | None) -> None:
+    source = settings.users.source
+    if source != "file":
+        raise click.ClickException(f"users.source is {source}: new users are made there")
+    for known in settings.registry.users:
+        if fold_username(known.username) == fold_username(username):
+            raise click.ClickException(f"{known.username} is the name of a user already")
+        if known.sub == sub:
+            raise click.ClickException(f"{sub} is the sub of a user already")

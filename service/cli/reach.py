@@ -20,8 +20,7 @@ from service.cli.ways.drawing import FORMATS, Edge, edge_members
 from service.cli.ways.expected import find_failures, read_rows
 from service.cli.ways.finding import find_api, find_entry, find_ways
 from service.cli.ways.missing import find_unknown, missing_conditions
-from service.cli.ways.places import Places
-from service.cli.ways.workloads import find_workloads
+from service.cli.ways.places import Places, find_workloads
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import collector_paused
 

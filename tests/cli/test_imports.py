@@ -50,10 +50,10 @@ AWAY = "--config {file} --store redis://127.0.0.1:1"
         (f"sessions list {AWAY}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
         ("users list --config {file}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
         (f"users end --subject a {AWAY}", OF_OTHERS | OF_SIGN_IN | {"joserfc"}),
-        (f"explain abc {AWAY}", OF_OTHERS | {"service.cli.explained_request"}),
+        (f"explain abc {AWAY}", OF_OTHERS),
         (
             "explain http://localhost:8080/connect/authorize?client_id=web --config {file}",
-            OF_OTHERS | {"service.cli.explained_token"},
+            OF_OTHERS,
         ),
     ],
 )

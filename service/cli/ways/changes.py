@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from service.cli.ways.drawing import Edge
 from service.cli.ways.finding import AllowedScopes, Way, find_ways
-from service.cli.ways.places import Places
-from service.cli.ways.workloads import find_workloads
+from service.cli.ways.places import Places, find_workloads
 from service.config.configuration import Configuration
 from service.model.client import Client
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 from service.cli.ways.finding import Kind, Way
-from service.cli.ways.workloads import ByClient
+from service.cli.ways.places import ByClient
 from service.protocol.scope import format_scope
 
 WORDS: Mapping[Kind, str] = {
