@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
 from hmac import compare_digest
 from importlib.util import find_spec
 
 from argon2 import PasswordHasher
 from argon2.low_level import Type, hash_secret_raw
 
-from service.model.password_hash import MAX_MEMORY, USUAL, PasswordHash
+from service.config.problem import Finding, warning
+from service.config.schema.file import ConfigurationFile
+from service.distribution import how_to_install
+from service.model.password_hash import MAX_MEMORY, USUAL, PasswordHash, UnusableHash, parse_hash
 
 BCRYPT_READS = 72
 """Bytes of a password; every implementation ignores what follows."""
@@ -26,6 +31,23 @@ def hash_password(password: str) -> str:
 def can_verify(stored: PasswordHash) -> bool:
     """Return whether the package is installed that knows this kind of hash."""
     return stored.scheme != "bcrypt" or find_spec("bcrypt") is not None
+
+
+def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
+    """The package is installed by which the users of the file sign in, and give their user codes."""
+    for name, cannot in (("password", "sign in"), ("ciba_user_code", "allow a CIBA request")):
+        unusable = list[int]()
+        for at, user in enumerate(file.users.list):
+            stored: str | None = getattr(user, name)
+            with suppress(UnusableHash):  # another rule says so
+                if stored is not None and not can_verify(parse_hash(stored)):
+                    unusable.append(at)
+        if unusable:
+            others = f", nor can {len(unusable) - 1} more" if unusable[1:] else ""
+            needs = "needs the package bcrypt, which is not installed"
+            message = f"{needs}: this user cannot {cannot}{others}"
+            location = ("users", "list", unusable[0], name)
+            yield warning(location, message, how_to_install("bcrypt"))
 
 
 def matches(password: str, stored: PasswordHash) -> bool:

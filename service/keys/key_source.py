@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Never
 
 import structlog
 from msgspec.structs import replace
 
+from service.config.problem import Finding
+from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import Signing
 from service.config.schema.server import SigningKey as KeyFile
 from service.events.event import Emit
@@ -123,6 +125,36 @@ def read_key_file(file: KeyFile, algorithms: Sequence[str] = ()) -> Key:
         return key
     wanted = file.algorithm or ", ".join(algorithms)
     raise KeyFileError(f"{file.path}: holds no unencrypted PEM or JWK key for {wanted}: {reason}")
+
+
+def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
+    """The operator's own signing keys can be read, fit their algorithms, and are different ones."""
+    holders: dict[str, int] = {}
+    for at, key in enumerate(file.signing.keys):
+        location = ("signing", "keys", at, "path")
+        if not key.path.is_file():
+            continue
+        try:
+            (times,) = read_key_files([key], file.signing.algorithms)
+        except KeyFileError as error:
+            yield Finding(location, str(error))
+            continue
+        if times.kid in holders:
+            first = ("signing", "keys", holders[times.kid], "path")
+            yield Finding(location, "holds a key that is listed already", first=first)
+        holders.setdefault(times.kid, at)
+
+
+def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
+    """The keys by which this service authenticates at identity providers can be read."""
+    for at, provider in enumerate(file.identity_providers):
+        path, alg = provider.private_key, provider.token_endpoint_auth_signing_alg
+        if path is None or alg is None or not path.is_file():
+            continue
+        try:
+            read_key_file(KeyFile(path=path, algorithm=alg))
+        except KeyFileError as error:
+            yield Finding(("identity_providers", at, "private_key"), str(error))
 
 
 KeySource = FileKeys | StoredKeys

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from service.clock import clock
+from service.config.problem import Finding, warning
+from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import VerifyOnly
 from service.keys.algorithms import PRIVATE_MEMBERS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import MAX_EXPONENT, MAX_MODULUS, ForeignKeys
@@ -56,6 +59,28 @@ def read_verify_only(entry: VerifyOnly) -> Sequence[Key]:
     if not keys:
         raise KeyFileError(f"{entry.jwks}: holds no key that verifies signatures")
     return tuple(keys.values())
+
+
+def keys_to_verify_by_are_public(file: ConfigurationFile) -> Iterator[Finding]:
+    """The keys of the server before are public, fit their algorithms, have ids of their own, and are needed still."""
+    holders: dict[str, int] = {}
+    for at, entry in enumerate(file.signing.verify_only):
+        place = ("signing", "verify_only", at)
+        if entry.until <= clock():
+            message = "this time has passed: the keys are not published, and verify nothing"
+            yield warning((*place, "until"), message, "remove the entry")
+        if not entry.jwks.is_file():
+            continue
+        try:
+            keys = read_verify_only(entry)
+        except KeyFileError as error:
+            yield Finding((*place, "jwks"), str(error))
+            continue
+        for kid in [key.kid for key in keys if key.kid in holders]:
+            first = ("signing", "verify_only", holders[kid], "jwks")
+            message = f"{entry.jwks}: another file has a key with the key id {kid}"
+            yield Finding((*place, "jwks"), message, first=first)
+        holders |= {key.kid: at for key in keys if key.kid not in holders}
 
 
 def _read(entry: VerifyOnly) -> Iterator[Key]:

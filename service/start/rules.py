@@ -1,7 +1,7 @@
 """All rules across fields of config.yaml; to add one, write it into a list here.
 
-A rule is a function from the file, or from one client, to findings. Rules that need other parts of the service are in
-`service/start/checks.py`.
+A rule is a function from the file, or from one client, to findings. Those on
+files that it names, which need libraries, are listed in `service/start/checks.py`.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import msgspec
 
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
+from service.config.schema.file import ConfigurationFile
 from service.config.schema.users import SOURCES, Users
 from service.distribution import how_to_install
 from service.events.timings import EmitTiming
@@ -76,6 +77,11 @@ def find_problems(settings: Users) -> Iterator[Finding]:
         yield missing_extra(name, error)
         return
     yield from module.find_problems(settings)
+
+
+def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
+    """The packages of users.source are installed, and its settings are complete."""
+    return find_problems(file.users)
 
 
 def missing_extra(name: str, error: ModuleNotFoundError) -> Finding:

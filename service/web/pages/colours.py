@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from coloraide import Color
+
+from service.config.problem import Finding, warning
+from service.config.schema.file import ConfigurationFile
 
 READABLE = 4.5
 """The least contrast of text with its background."""
@@ -22,6 +27,31 @@ def parse_colour(text: str) -> Color:
     if colour.alpha() != 1:
         raise ValueError("the colour is not opaque")
     return colour
+
+
+def colours_are_readable(file: ConfigurationFile) -> Iterator[Finding]:
+    """Text in the accent colour, on it, and on the background can be read (WCAG 2.2 §1.4.3)."""
+    tenants = [(("tenants", at), tenant) for at, tenant in enumerate(file.tenants)]
+    for location, look in ((("ui",), file.ui), *tenants):
+        for name in ("accent", "background"):
+            if (text := getattr(look, name)) is not None:
+                yield from [each.below(*location, name) for each in _judge_colour(name, text)]
+
+
+def _judge_colour(name: str, text: str) -> Iterator[Finding]:
+    try:
+        colour = parse_colour(text)
+    except ValueError:
+        yield Finding((), "is not an opaque colour of CSS, such as #0c6b62 or rebeccapurple")
+        return
+    if name == "accent":
+        contrast, of = contrast_of_accent(colour), "its contrast with light pages"
+        hint = f"a darker colour reaches {READABLE}:1 (WCAG 2.2)"
+    else:
+        contrast, of = contrast_of_background(colour), "the contrast of text on it"
+        hint = f"a lighter or a darker colour reaches {READABLE}:1 (WCAG 2.2)"
+    if contrast < READABLE:
+        yield warning((), f"is hard to read: {of} is {contrast:.1f}:1", hint)
 
 
 def contrast_of_accent(accent: Color) -> float:

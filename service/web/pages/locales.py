@@ -18,8 +18,11 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from markupsafe import Markup
 
+from service.config.problem import Finding
+from service.config.schema.file import ConfigurationFile
 from service.model.types import LocalText
 from service.protocol.http_headers import read_qualities
+from service.web.pages.looks import folders_of
 
 SOURCE_LANGUAGE = "en"
 MOST_PREFERENCES = 10
@@ -143,6 +146,22 @@ def why_not_read(folder: Path, names: Iterable[str]) -> Iterator[str]:
             _compile(source)
         except (OSError, LookupError, ValueError) as error:
             yield f"{source}: {error}"
+
+
+def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
+    """A page in a language has words to show; those of the templates themselves are English."""
+    folders = folders_of(file.ui.templates)
+    for at, name in enumerate(file.ui.locales):
+        if not has_messages(folders, name):
+            known = ", ".join(known_languages(folders))
+            hint = f"known: {known}; a catalogue in ui.templates adds one"
+            yield Finding(("ui", "locales", at), f"there are no messages for {name}", hint)
+
+
+def own_messages_can_be_read(file: ConfigurationFile) -> Iterator[Finding]:
+    """Catalogues in the operator's folder can be read."""
+    for reason in why_not_read(file.ui.templates, file.ui.locales) if file.ui.templates else ():
+        yield Finding(("ui", "templates"), reason)
 
 
 def messages_of(

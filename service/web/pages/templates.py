@@ -13,6 +13,7 @@ from aiohttp import web
 from jinja2.runtime import Context
 
 from service.config.problem import CannotServe, Finding
+from service.config.schema.file import ConfigurationFile
 from service.web.pages.looks import BUILT_IN, folders_of
 
 if TYPE_CHECKING:
@@ -99,6 +100,12 @@ def why_not_compiled(folder: Path) -> Iterator[str]:
             yield f"{folder / name}: is not UTF-8 text"
         except OSError as error:
             yield f"{folder / name}: {error.strerror or 'cannot be read'}"
+
+
+def own_templates_compile(file: ConfigurationFile) -> Iterator[Finding]:
+    """Templates in the operator's folder can be read and compiled."""
+    for reason in why_not_compiled(file.ui.templates) if file.ui.templates else ():
+        yield Finding(("ui", "templates"), reason)
 
 
 def _templates_in(folder: Path) -> list[str]:
