@@ -14,7 +14,6 @@ from service.ciba.endpoint import BackchannelAuthenticationEndpoint
 from service.ciba.page import AccountRequestsEndpoint
 from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
-from service.endpoints.add_factor import AddFactorEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
@@ -24,8 +23,12 @@ from service.endpoints.device import DeviceEndpoint
 from service.endpoints.device_authorization import DeviceAuthorizationEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
+from service.endpoints.factors.add_factor import AddFactorEndpoint
+from service.endpoints.factors.second_factor import SecondFactorEndpoint
+from service.endpoints.factors.security import SecurityEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
+from service.endpoints.login_page import LoginPage
 from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.endpoints.provider import ProviderEndpoint
@@ -38,18 +41,16 @@ from service.endpoints.redirect import (
 )
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
-from service.endpoints.second_factor import SecondFactorEndpoint
-from service.endpoints.security import SecurityEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.events.event import Emit
 from service.identity.providers.logout import ProviderLogout
+from service.protocol.paths import ACCOUNT
 from service.tokens.access_token import ForwardedTokens
 from service.web.client_requests import ClientRequests
 from service.web.endpoint import Endpoint
 from service.web.pages.cookies import Cookie
-from service.web.pages.visits import ACCOUNT
 from service.wiring.features import Features
 from service.wiring.serving import (
     Ciba,
@@ -261,7 +262,12 @@ def sign_in_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
             visits=edge.visits,
             local=features.local_sign_in,
             providers=features.provider_sign_in,
-            login_page=edge.login_page,
+            login_page=LoginPage(
+                visits=edge.visits,
+                passkeys=features.passkey_sign_in,
+                registry=shared.registry,
+                lockout=shared.configuration.limits.lockout,
+            ),
         ),
         ProviderEndpoint(
             registry=shared.registry,

@@ -14,7 +14,7 @@ from cryptography.fernet import InvalidToken
 from msgspec.structs import replace
 
 from service.keys.sealing import cipher_from_id
-from service.model.client import MARK_LENGTH, Client, client_mark
+from service.model.client import Client, client_mark
 from service.model.handle import digest, new_selector
 from service.model.session import Answers, SealedRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
@@ -183,11 +183,6 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
 
     def _place(self, parked_id: str) -> str:
         return digest(f"{self.purpose} {parked_id}")
-
-
-def mark_in(parked_id: str) -> str:
-    """Return the mark of the client whose request has, or had, this id."""
-    return parked_id[-MARK_LENGTH:]
 
 
 def _open(parked_id: str, record: SealedRequest) -> ParkedRequest | None:

@@ -9,7 +9,7 @@ import msgspec
 from service.clock import clock
 from service.model.handle import digest
 from service.model.polling import PolledPlace
-from service.protocol.errors import TooManyRequests
+from service.protocol.errors import TooManyWrongCodes
 from service.store import verbs
 from service.store.rate_limit import networks_of
 from service.store.stores import Stores
@@ -39,14 +39,6 @@ def parse_user_code(text: str) -> str | None:
     """Return the code that somebody has typed, whatever the case and the separators; None for anything else."""
     code = text.strip().translate(_SEPARATORS).upper()
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else None
-
-
-class TooManyWrongCodes(TooManyRequests):
-    """So many codes were wrong that none is looked up for some time."""
-
-    def __init__(self, *, retry_after: int) -> None:
-        super().__init__("too many codes were wrong", retry_after=retry_after)
-        self.retry_after = retry_after
 
 
 class UserCodes(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,8 +19,9 @@ from service.identity.sign_in import PartialSignIn, PartialSignIns, SignIn
 from service.identity.users import Subjects
 from service.model.handle import digest
 from service.model.registry import LiveRegistry
-from service.model.session import Session
+from service.model.session import SentCookies, Session
 from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
+from service.protocol.errors import InvalidRequest
 
 
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,15 +44,6 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         if self.partial is not None and self.partial.parked_id == parked_id:
             return self.partial.sign_in
         return SignIn.of_session(self.session) if self.session else None
-
-
-class SentCookies(msgspec.Struct, frozen=True, kw_only=True):
-    """The session cookies of a browser; empty where one is missing."""
-
-    browser: str
-    session: str
-    partial_sign_in: str
-    browser_state: str
 
 
 class Visitors(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,14 +94,36 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         )
         return next((step for step in self.steps if step.is_missing_from(unfinished)), None)
 
-    async def keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
+    async def sign_in(
+        self,
+        visitor: Visitor,
+        sign_in: SignIn,
+        request: AuthorizeRequest | None,
+        *,
+        parked_id: str,
+        user_agent: str,
+        address: str,
+    ) -> tuple[Visitor, Step | None]:
+        """Begin a session, or keep a sign-in that lacks a step, which is returned, too.
+
+        Raise InvalidRequest if it is the continuation of one that was continued already.
+        """
+        if visitor.partial and not await self.partial_sign_ins.end(visitor.partial):
+            raise InvalidRequest("this sign-in took too long or was continued already")
+        missing = await self.find_missing_step(sign_in, request)
+        if missing is not None:
+            return await self._keep_partial(visitor, sign_in, parked_id=parked_id), missing
+        begin = self._begin_session
+        return await begin(visitor, sign_in, user_agent=user_agent, address=address), None
+
+    async def _keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
         """Keep a sign-in that lacks a step, and return the visitor with it."""
         keep = self.partial_sign_ins.keep
         partial = await keep(sign_in, parked_id=parked_id, browser=visitor.browser)
         fresh_login = await self.fresh_logins.begin(partial)
         return replace(visitor, partial=partial, fresh_login=fresh_login)
 
-    async def begin_session(
+    async def _begin_session(
         self, visitor: Visitor, sign_in: SignIn, *, user_agent: str, address: str
     ) -> Visitor:
         """Begin a session, and return the visitor with it and its new cookie."""

@@ -17,10 +17,9 @@ from service.model.backchannel import AuthenticationNotice
 from service.model.catalogue import Registrable
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
-from service.protocol.paths import BACKCHANNEL_AUTHENTICATION
+from service.protocol.paths import BACKCHANNEL_AUTHENTICATION, REQUESTS
 from service.web.client_requests import ClientRequests
 from service.web.endpoint import Answer, Direct, Message, Route, json_answer
-from service.web.pages.visits import REQUESTS
 
 
 class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=True):

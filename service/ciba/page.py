@@ -17,10 +17,11 @@ from service.model.client import Client
 from service.model.factors import Factors
 from service.model.session import Session
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
+from service.protocol.paths import REQUESTS, SECURITY
 from service.tokens.permitted import may_use
 from service.web.pages.display import shown_details, shown_scopes
-from service.web.pages.error_page import SignInOver, WayOn
-from service.web.pages.visits import REQUESTS, SECURITY, Visit, Visits
+from service.web.pages.error_page import SignInOver
+from service.web.visits import Visit, Visits
 
 
 class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,9 +154,8 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return client if client is not None and client.enabled else None
 
     def _over(self) -> SignInOver:
-        href = self.visits.pages.url(REQUESTS)
         message = "this request is unknown, has expired or was answered already"
-        return SignInOver(message, way_on=WayOn(href=href))
+        return SignInOver(message, leads_to=REQUESTS)
 
     def _needs_login(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether the user has to sign in again: with another provider, later, or by a password (CIBA Core §7.1)."""

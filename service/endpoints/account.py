@@ -15,9 +15,10 @@ from service.logout.request import UserLogout
 from service.model.client import Client
 from service.model.session import Session
 from service.protocol.errors import InvalidRequest
+from service.protocol.paths import ACCOUNT
 from service.tokens.claims import claims_of_scope
 from service.web.pages.display import PageOf, page_of, shown_scopes, shown_summaries
-from service.web.pages.visits import ACCOUNT, Visit, Visits
+from service.web.visits import Visit, Visits
 
 
 class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +134,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         host = urlsplit(client.initiate_login_uri or "").hostname or ""
         is_known = client in granted or not client.dynamically_registered
         shown = client if is_known else client.under_host(host)
-        href = self.visits.start_uri(client)
+        href = client.find_start_uri(self.visits.flow.reader.issuer)
         return {"client": shown, "logo_uri": shown.logo_uri, "host": host, "href": href}
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:

@@ -23,8 +23,8 @@ from service.protocol.errors import (
 from service.protocol.params import Params
 from service.protocol.paths import AUTHORIZE
 from service.protocol.pkce import PLAIN, S256
-from service.web.pages.visits import Visits
 from service.web.parameters import query_params, raw_form_params
+from service.web.visits import Visits, explain_end
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -99,7 +99,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Continue a request that came by POST, now with the browser's cookies."""
         visit = await self.visits.open_page(request)
         flow, parked_id = self.visits.flow, visit.params.get("request") or ""
-        with self.visits.explain_end(parked_id):
+        with explain_end(parked_id):
             browser = visit.visitor.browser
             parked = await flow.parking.find_or_bind(parked_id, browser=browser)
         outcome = await flow.resume(parked, visit.visitor)

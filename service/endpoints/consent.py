@@ -21,7 +21,7 @@ from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID, gives_access
 from service.web.pages.display import shown_details, shown_scopes, shown_values
-from service.web.pages.visits import Visit, Visits
+from service.web.visits import Visit, Visits
 
 PATH = CONSENT.path
 

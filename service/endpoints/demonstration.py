@@ -32,6 +32,7 @@ from service.protocol.paths import (
     BACKCHANNEL_AUTHENTICATION,
     DEVICE_AUTHORIZATION,
     INTROSPECTION,
+    REQUESTS,
     REVOCATION,
     TOKEN,
 )
@@ -40,8 +41,8 @@ from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.uris import is_loopback
 from service.web.endpoint import Answer, WholeRequest, see_other
 from service.web.gate import GATE, REQUEST_ID
-from service.web.pages.visits import REQUESTS, Visits, csrf_token
 from service.web.parameters import FORM
+from service.web.visits import Visits, csrf_token
 
 PATH = "/"
 TEMPLATE = "demonstration.html"

@@ -15,7 +15,7 @@ from service.events.authorizations import ConsentGiven
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidRequest
 from service.web.pages.display import shown_details, shown_scopes
-from service.web.pages.visits import Visit, Visits
+from service.web.visits import Visit, Visits, explain_end
 
 MAX_TYPED = 40
 """Characters that the field takes."""
@@ -114,7 +114,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return self._go_on(visit, waiting, step.path)
         if interaction.lacks_acr:
             return await self.visits.refuse(visit, waiting, interaction.refuse_unmet_acr())
-        with self.visits.explain_end(parked.id):
+        with explain_end(parked.id):
             if visit.params.get("action") == "allow":
                 await flow.devices.allow(parked, polled, interaction)
                 flow.emit(_make_event(interaction, session.subject))

@@ -15,10 +15,11 @@ from service.authorize.visitors import Visitor
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
+from service.protocol.paths import ACCOUNT
 from service.web.endpoint import see_other
 from service.web.pages.cookies import Cookie
-from service.web.pages.visits import ACCOUNT, Visits, csrf_token
 from service.web.parameters import form_params, query_params
+from service.web.visits import Visits, csrf_token
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -87,7 +88,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def submit(self, request: web.Request) -> web.Response:
         """End the session that the page was shown to, or return to the account if the user cancels."""
         params = await form_params(request)
-        self.visits.check_form(request, params)
+        self.visits.check_form(request, params, leads_to=None)
         if params.get("action") == "cancel":
             return see_other(self.visits.pages.url(ACCOUNT))
         visitor = await self.visits.find_visitor(request)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from service.authorize.flow import WaitingRequest
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.clock import clock
+from service.endpoints.login_page import LoginPage, accepted_users, accepts_passwords
 from service.identity.password_sign_in import AMR, PasswordSignIn
 from service.identity.providers.provider import (
     ProviderFailed,
@@ -22,10 +23,10 @@ from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, PasswordExpired, User
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
+from service.protocol.paths import SECURITY
 from service.protocol.typed_text import find_domain, trim_name
 from service.web.endpoint import see_other
-from service.web.pages.login_page import LoginPage, accepted_users, accepts_passwords
-from service.web.pages.visits import SECURITY, Visit, Visits, return_path
+from service.web.visits import Visit, Visits, explain_end, return_path
 
 
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +146,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Begin a session for the user that the provider names, and continue."""
         visit = await self.visits.open_page(request)
         params, parked_id = visit.params, parked_id_in(visit.params)
-        with self.visits.explain_end(parked_id):
+        with explain_end(parked_id):
             pending, provider = await self.providers.take(
                 params,
                 browser=visit.visitor.browser,

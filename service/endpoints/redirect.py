@@ -10,7 +10,7 @@ from aiohttp import web
 from service.authorize.steps import CREATE_ACCOUNT_PATH, LOGIN
 from service.protocol.redirect_uri import with_query
 from service.web.endpoint import see_other
-from service.web.pages.visits import Visits
+from service.web.visits import Visits
 
 HOME = "/"
 CHANGE_PASSWORD = "/.well-known/change-password"

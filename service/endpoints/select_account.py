@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from service.authorize.flow import WaitingRequest
 from service.authorize.steps import LOGIN, NOT_ALLOWED, SELECT_ACCOUNT
 from service.protocol.errors import AccessDenied
-from service.web.pages.visits import Visit, Visits
+from service.web.visits import Visit, Visits
 
 
 class SelectAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):

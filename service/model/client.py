@@ -17,7 +17,7 @@ from service.model.polling import CIBA, DEVICE_CODE
 from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
 from service.model.user import LOCAL, is_any_met
-from service.protocol.redirect_uri import is_registered
+from service.protocol.redirect_uri import is_registered, with_query
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
@@ -51,6 +51,11 @@ def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
 def client_mark(client_id: str) -> str:
     """Return a few characters that identify the client to this service alone."""
     return digest(client_id)[:MARK_LENGTH]
+
+
+def mark_in(parked_id: str) -> str:
+    """Return the mark of the client whose authorization request has, or had, this id."""
+    return parked_id[-MARK_LENGTH:]
 
 
 class AllowedUsers(msgspec.Struct, frozen=True, eq=False):
@@ -171,6 +176,11 @@ class Client(ClientEntry, frozen=True, kw_only=True):
     def has_redirect_uri(self, uri: str) -> bool:
         """Return whether this URI is registered; a public client's loopback port may vary (RFC 8252 §7.3)."""
         return is_registered(uri, self.redirect_uris, loopback_port_may_vary=self.is_public)
+
+    def find_start_uri(self, issuer: str) -> str | None:
+        """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
+        uri = self.initiate_login_uri
+        return with_query(uri, {"iss": issuer}) if uri else None
 
     def under_host(self, host: str) -> Client:
         """Return the client with its host in place of the name, logo and links that it chose for itself."""

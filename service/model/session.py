@@ -70,6 +70,13 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     consented_claims: frozenset[str] = frozenset()
     """Beyond those that the scope stands for."""
 
+    @classmethod
+    def after_sign_in(cls, session: Session) -> Answers:
+        """Return the answer of a person who has just signed in; earlier ones may have been another's."""
+        return cls(
+            session_id=session.id, subject=session.subject, authenticated_at=session.auth_time
+        )
+
     @property
     def authenticated(self) -> bool:
         """Whether the person has signed in for this request."""
@@ -84,6 +91,15 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
         if is_of_session and (self.authenticated_at or 0) <= session.auth_time:
             return self
         return Answers(session_id=session.id, subject=session.subject)
+
+
+class SentCookies(msgspec.Struct, frozen=True, kw_only=True):
+    """The session cookies of a browser; empty where one is missing."""
+
+    browser: str
+    session: str
+    partial_sign_in: str
+    browser_state: str
 
 
 class SealedRequest(msgspec.Struct, frozen=True, kw_only=True):

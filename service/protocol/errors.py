@@ -279,5 +279,13 @@ class TooManyRequests(TemporarilyUnavailable, status=429):
     """A rate limit is exceeded (RFC 6585 §4)."""
 
 
+class TooManyWrongCodes(TooManyRequests):
+    """So many user codes of devices were wrong that none is looked up for some time (RFC 8628 §5.1)."""
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__("too many codes were wrong", retry_after=retry_after)
+        self.retry_after = retry_after
+
+
 class ServerError(OAuthError, code="server_error", status=500):
     """Something unforeseen happened (RFC 6749 §4.1.2.1)."""

@@ -13,6 +13,17 @@ REVOCATION = "/connect/revocation"
 DEVICE_AUTHORIZATION = "/connect/deviceauthorization"
 BACKCHANNEL_AUTHENTICATION = "/connect/ciba"
 
+LOGIN = "/account/login"
+SECOND_FACTOR = "/account/second-factor"
+ACCOUNT = "/account"
+"""The page after a sign-in that no client asked for."""
+REQUESTS = "/account/requests"
+"""The page at which the user answers CIBA requests."""
+SECURITY = "/account/security"
+"""The page at which the user manages second factors."""
+ADD_FACTOR = f"{SECURITY}/add"
+"""The page at which the user adds one, there or while signing in."""
+
 
 def token_endpoint_of(issuer: str) -> str:
     """Return the URL of the token endpoint, to which a JWT may be addressed as to the issuer (RFC 7523 §3)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import nullcontext
+from functools import partial
 from math import ceil
 from typing import Never
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from aiohttp import web
 
+from service.authorize.checks import find_accepted_values
 from service.ciba.messages import Messages, SafeNotifier, open_notifier
 from service.ciba.pending import PER_MINUTE, CibaRequests
 from service.ciba.request import CibaReader, Hints, UserCodes
@@ -33,13 +35,12 @@ from service.web.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.web.key_proofs import KeyProofs, TokenGuard
 from service.web.pages.cookies import Cookies
 from service.web.pages.error_page import ErrorPages
-from service.web.pages.login_page import LoginPage
 from service.web.pages.pages import Pages
-from service.web.pages.visits import Visits
 from service.web.proxy import ClientAddress, Mount
 from service.web.remembered_answers import RememberedAnswers
 from service.web.sent_credentials import CredentialReader
 from service.web.server.connections import CONNECTIONS, FILES_RESERVED, Connections
+from service.web.visits import Visits
 from service.wiring.features import Features
 from service.wiring.shared import Shared
 
@@ -59,8 +60,12 @@ class Edge:
         )
         self.errors = ErrorPages(
             pages=self.pages,
+            issuer=shared.issuer,
+            registry=shared.registry,
             emit=shared.emit,
-            clients=features.clients if configuration.is_development else None,
+            find_accepted=partial(find_accepted_values, clients=features.clients)
+            if configuration.is_development
+            else None,
         )
         self.client_address = build_client_address(server)
         self.credentials = CredentialReader(
@@ -78,12 +83,6 @@ class Edge:
             client_address=self.client_address,
             pages=self.pages,
             errors=self.errors,
-        )
-        self.login_page = LoginPage(
-            visits=self.visits,
-            passkeys=features.passkey_sign_in,
-            registry=shared.registry,
-            lockout=configuration.limits.lockout,
         )
 
     def set_up(self, app: web.Application) -> None:

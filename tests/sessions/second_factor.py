@@ -20,7 +20,7 @@ from service.clock import clock
 from service.protocol.errors import AccessDenied, InteractionRequired
 from service.web.endpoint import Endpoint
 from service.web.pages.error_page import ErrorPages
-from service.web.pages.visits import Visit, Visits
+from service.web.visits import Visit, Visits
 from service.wiring.features import Features
 from service.wiring.serving import Edge
 

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from aiohttp import web
 
-from service.authorize.visitors import SentCookies
+from service.model.session import SentCookies
 
 YEAR = 365 * 86400
 _WRITTEN_HERE = re.compile(r"[A-Za-z0-9_-]{1,128}")

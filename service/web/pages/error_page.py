@@ -9,14 +9,19 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from service.authorize.checks import find_accepted_values
-from service.authorize.user_codes import TooManyWrongCodes
-from service.clients.directory import Clients
 from service.events.authorizations import AuthorizationRefused
 from service.events.event import Emit
-from service.model.client import Client
+from service.model.client import Client, mark_in
+from service.model.registry import LiveRegistry
 from service.model.request_context import request_id
-from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.protocol.errors import (
+    InvalidRequest,
+    OAuthError,
+    RefusedValue,
+    ServerError,
+    TooManyWrongCodes,
+)
+from service.protocol.paths import ACCOUNT
 from service.web.pages.pages import Pages
 
 log = structlog.stdlib.get_logger(__name__)
@@ -38,9 +43,14 @@ class WayOn(msgspec.Struct, frozen=True, kw_only=True):
 class SignInOver(OAuthError, code="invalid_request"):
     """The authorization request is unknown, expired, answered, or another browser's."""
 
-    def __init__(self, description: str, *, way_on: WayOn | None) -> None:
+    def __init__(
+        self, description: str, *, parked_id: str | None = None, leads_to: str | None = ACCOUNT
+    ) -> None:
         super().__init__(description)
-        self.way_on = way_on
+        self.parked_id = parked_id
+        """The request, whose id names its client (docs/decisions/sign-in/expired-sign-in.md)."""
+        self.leads_to = leads_to
+        """The page of this service to go on at where no client is known."""
 
 
 class FormExpired(SignInOver, status=403):
@@ -51,9 +61,11 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
     """Turns what a handler raises into a page with the error's code, text and request id."""
 
     pages: Pages
+    issuer: str
+    registry: LiveRegistry
     emit: Emit
-    clients: Clients | None
-    """Only in development: in production a page shows nothing of a request or a registration."""
+    find_accepted: Callable[[RefusedValue], Awaitable[tuple[str, ...]]] | None
+    """Finds what would have been accepted; only in development: in production a page shows nothing of a request or a registration."""
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the route of an error page for users who open its address themselves."""
@@ -111,12 +123,24 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
             "error_description": error.description,
             "request_id": request_id() or "",
             "time": int(time.time()),
-            "way_on": error.way_on if isinstance(error, SignInOver) else None,
+            "way_on": self._find_way_on(error) if isinstance(error, SignInOver) else None,
             "wrong_codes_wait": error.retry_after if isinstance(error, TooManyWrongCodes) else 0,
         }
-        if self.clients is not None and refused.parameter is not None:
-            accepted = await find_accepted_values(refused, self.clients)
+        if self.find_accepted is not None and refused.parameter is not None:
+            accepted = await self.find_accepted(refused)
             context |= {"refused": refused, "accepted": accepted}
         page = self.pages.render(request, "error.html", status=error.status, context=context)
         page.headers.update(error.headers)
         return page
+
+    def _find_way_on(self, over: SignInOver) -> WayOn | None:
+        """Return the best link for a user whose request is no longer parked: to the client, or to a page of this service.
+
+        Dynamically registered clients are never linked: anybody can make up such an id.
+        """
+        client = self.registry.current.clients_by_mark.get(mark_in(over.parked_id or ""))
+        if client and (start := client.find_start_uri(self.issuer)):
+            return WayOn(href=start, client=client, starts_again=True)
+        if client and client.client_uri:
+            return WayOn(href=client.client_uri, client=client)
+        return WayOn(href=self.pages.url(over.leads_to)) if over.leads_to else None

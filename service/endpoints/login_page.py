@@ -23,7 +23,8 @@ from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
 from service.model.types import LocalText
 from service.model.user import LOCAL
-from service.web.pages.visits import ACCOUNT, REQUESTS, SECURITY, Visit, Visits, return_path
+from service.protocol.paths import ACCOUNT, REQUESTS, SECURITY
+from service.web.visits import Visit, Visits, return_path
 
 FEW_FAILURES = 2
 """After more failed sign-ins in this browser, the login page says how long an account is locked."""

@@ -10,17 +10,18 @@ from aiohttp import web
 from service.authorize.flow import WaitingRequest
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
-from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
-from service.identity.factors.methods import MFA
-from service.identity.sign_in import SignIn
-from service.protocol.errors import AccessDenied
-from service.web.pages.factor_pages import (
+from service.endpoints.factors.shown import (
     asked_on,
     links_to_others,
     notice_of_recovery_codes,
     read_attempt,
 )
-from service.web.pages.visits import ACCOUNT, ADD_FACTOR, SECURITY, Visit, Visits, return_path
+from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
+from service.identity.factors.methods import MFA
+from service.identity.sign_in import SignIn
+from service.protocol.errors import AccessDenied
+from service.protocol.paths import ACCOUNT, ADD_FACTOR, SECURITY
+from service.web.visits import Visit, Visits, return_path
 
 PATH = ADD_FACTOR
 

@@ -10,25 +10,18 @@ from aiohttp import web
 from service.authorize.flow import WaitingRequest
 from service.authorize.second_factor import SECOND_FACTOR, FactorTurn
 from service.clock import clock
+from service.endpoints.factors.shown import (
+    asked_on,
+    links_to_others,
+    read_attempt,
+)
 from service.identity.factors.methods import MFA
 from service.identity.factors.second_factors import SecondFactors, find_requirement
 from service.identity.sign_in import SignIn
 from service.model.handle import digest
 from service.protocol.errors import AccessDenied
-from service.web.pages.factor_pages import (
-    asked_on,
-    links_to_others,
-    read_attempt,
-)
-from service.web.pages.visits import (
-    ACCOUNT,
-    ADD_FACTOR,
-    SECURITY,
-    Notice,
-    Visit,
-    Visits,
-    return_path,
-)
+from service.protocol.paths import ACCOUNT, ADD_FACTOR, SECURITY
+from service.web.visits import Notice, Visit, Visits, return_path
 
 PATH = SECOND_FACTOR.path
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from aiohttp import web
 
+from service.endpoints.factors.shown import notice_of_recovery_codes
 from service.identity.factors.enrolment import FactorChanges, read_name
 from service.model.factors import Factors, Passkey, Totp
 from service.model.session import Session
 from service.model.user import LOCAL
 from service.protocol.errors import InvalidRequest
-from service.web.pages.factor_pages import notice_of_recovery_codes
-from service.web.pages.visits import ADD_FACTOR, SECURITY, Visit, Visits
+from service.protocol.paths import ADD_FACTOR, SECURITY
+from service.web.visits import Visit, Visits
 
 PATH = SECURITY
 

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.identity.factors.methods import Asked, FactorAttempt
-from service.web.pages.visits import Notice, Visit, Visits
+from service.web.visits import Notice, Visit, Visits
 
 
 def read_attempt(

@@ -1,4 +1,4 @@
-"""Opens the pages of a sign-in and of the account: finds the session, the parked request and the next page (ASVS 3.5)."""
+"""Opens the pages of a sign-in and of the account, and sends the browser to the next one (ASVS 3.5)."""
 
 from __future__ import annotations
 
@@ -13,36 +13,21 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequest
-from service.authorize.parking import mark_in
-from service.authorize.second_factor import SECOND_FACTOR
-from service.authorize.steps import LOGIN
 from service.authorize.visitors import Visitor, Visitors
 from service.identity.sign_in import LIFETIME, SignIn
-from service.model.client import Client
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant
 from service.protocol.authorization_request import SIGNED_OUT
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
+from service.protocol.paths import ACCOUNT, LOGIN, REQUESTS, SECOND_FACTOR, SECURITY
 from service.protocol.redirect_uri import FormPost, with_query
 from service.web.endpoint import see_other
 from service.web.pages.cookies import Cookie, Cookies
-from service.web.pages.error_page import ErrorPages, FormExpired, SignInOver, WayOn
+from service.web.pages.error_page import ErrorPages, FormExpired, SignInOver
 from service.web.pages.pages import Pages
 from service.web.parameters import form_params, query_params
 from service.web.proxy import ClientAddress
-
-ACCOUNT = "/account"
-"""The page after a sign-in that no client asked for."""
-
-REQUESTS = "/account/requests"
-"""The page at which the user answers CIBA requests."""
-
-SECURITY = "/account/security"
-"""The page at which the user manages second factors."""
-
-ADD_FACTOR = f"{SECURITY}/add"
-"""The page at which the user adds one, there or while signing in."""
 
 FRESH_LOGIN = "fresh_login"
 """The parameter by which a page shows that it follows a sign-in (docs/decisions/sign-in/fresh-login.md)."""
@@ -91,7 +76,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
     async def open_form(self, request: web.Request) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
-        self.check_form(request, params, way_on=self.way_on(params.get("request")))
+        self.check_form(request, params)
         return await self._visit(request, params)
 
     async def _visit(self, request: web.Request, params: Params) -> Visit:
@@ -103,13 +88,13 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         return await self.visitors.find(self.cookies.read(request), fresh_login=fresh_login)
 
     def check_form(
-        self, request: web.Request, params: Params, *, way_on: WayOn | None = None
+        self, request: web.Request, params: Params, *, leads_to: str | None = ACCOUNT
     ) -> None:
         """Raise FormExpired unless the form is from a page that this browser, which has a mark, was shown."""
         browser, given = self.cookies.get(request, Cookie.BROWSER), params.get("csrf") or ""
         if not browser or not hmac.compare_digest(csrf_token(browser).encode(), given.encode()):
             description = "the form is not from a page that this browser was shown"
-            raise FormExpired(description, way_on=way_on)
+            raise FormExpired(description, parked_id=params.get("request"), leads_to=leads_to)
 
     async def find_waiting(self, visit: Visit, parked_id: str | None) -> WaitingRequest | None:
         """Return the client's request; None if the visitor came without one."""
@@ -120,40 +105,15 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         return await self._read_waiting(visit, visit.params.get("request") or "")
 
     async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:
-        with self.explain_end(parked_id):
+        with explain_end(parked_id):
             parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
         return await self.flow.read(parked)
-
-    def way_on(self, parked_id: str | None) -> WayOn:
-        """Return the best link for a user whose request is no longer parked: to the client, or the user's account.
-
-        Dynamically registered clients are never linked: anybody can make up such an id.
-        """
-        client = self.flow.registry.current.clients_by_mark.get(mark_in(parked_id or ""))
-        if client and (start := self.start_uri(client)):
-            return WayOn(href=start, client=client, starts_again=True)
-        if client and client.client_uri:
-            return WayOn(href=client.client_uri, client=client)
-        return WayOn(href=self.pages.url(ACCOUNT))
-
-    def start_uri(self, client: Client) -> str | None:
-        """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
-        uri, iss = client.initiate_login_uri, self.flow.reader.issuer
-        return with_query(uri, {"iss": iss}) if uri else None
-
-    @contextmanager
-    def explain_end(self, parked_id: str | None) -> Generator[None]:
-        """Turn the end of a parked request, such as another answer to it, into a page with a link."""
-        try:
-            yield
-        except InvalidRequest as error:
-            raise SignInOver(error.description, way_on=self.way_on(parked_id)) from error
 
     async def advance(
         self, visit: Visit, waiting: WaitingRequest, answers: Answers | None = None
     ) -> web.Response:
         """Keep new answers, and send the browser to the next page or to the client."""
-        with self.explain_end(waiting.parked.id):
+        with explain_end(waiting.parked.id):
             outcome = await self.flow.go_on(waiting, visit.visitor, answers)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
@@ -161,7 +121,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         self, visit: Visit, waiting: WaitingRequest, error: OAuthError
     ) -> web.Response:
         """End the request by an error at the client."""
-        with self.explain_end(waiting.parked.id):
+        with explain_end(waiting.parked.id):
             outcome = await self.flow.refuse(waiting, visit.visitor, error)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
@@ -177,37 +137,25 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
 
         A notice is shown first, as soon as there is a session; it links to `way_after`.
         """
-        visitors, visitor = self.visitors, visit.visitor
-        parked_id, asked = (waiting.parked.id, waiting.request) if waiting else ("", None)
-        if visitor.partial and not await visitors.partial_sign_ins.end(visitor.partial):
-            description = "this sign-in took too long or was continued already"
-            raise SignInOver(description, way_on=self.way_on(parked_id))
-        missing = await visitors.find_missing_step(sign_in, asked)
+        request, parked_id = (waiting.request, waiting.parked.id) if waiting else (None, "")
+        with explain_end(parked_id):
+            visitor, missing = await self.visitors.sign_in(
+                visit.visitor,
+                sign_in,
+                request,
+                parked_id=parked_id,
+                user_agent=visit.request.headers.get("User-Agent", ""),
+                address=self.client_address.find(visit.request),
+            )
+        visit = replace(visit, visitor=visitor)
         if missing is not None:
-            visitor = await visitors.keep_partial(visitor, sign_in, parked_id=parked_id)
-            return self.lead_to(replace(visit, visitor=visitor), waiting, missing.path)
-        visitor = await visitors.begin_session(
-            visitor,
-            sign_in,
-            user_agent=visit.request.headers.get("User-Agent", ""),
-            address=self.client_address.find(visit.request),
-        )
-        response = await self._go_on_signed_in(replace(visit, visitor=visitor), waiting, notice)
+            return self.lead_to(visit, waiting, missing.path)
+        if waiting is not None and visitor.session is not None:
+            waiting = await self.flow.keep(waiting, Answers.after_sign_in(visitor.session))
+        response = notice(visit, waiting) if notice else await self.go_on(visit, waiting)
         if self.cookies.failed_sign_ins(visit.request):
             self.cookies.set_failed_sign_ins(response, 0, max_age=0)
         return response
-
-    async def _go_on_signed_in(
-        self, visit: Visit, waiting: WaitingRequest | None, notice: Notice | None
-    ) -> web.Response:
-        session = visit.visitor.session
-        if waiting is not None and session is not None:
-            # Earlier answers may have been another user's.
-            answers = replace(Answers().of(session), authenticated_at=session.auth_time)
-            waiting = await self.flow.keep(waiting, answers)
-        if notice is not None:
-            return notice(visit, waiting)
-        return await self.go_on(visit, waiting)
 
     async def go_on(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
         """Send the browser to where it should be."""
@@ -226,13 +174,13 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
 
     def way_after(self, visit: Visit, waiting: WaitingRequest | None) -> str:
         """Return the link that goes on after a notice."""
-        path = SECOND_FACTOR.path if waiting else return_path(visit.params)
+        path = SECOND_FACTOR if waiting else return_path(visit.params)
         return self.href(visit.visitor, path, {"request": waiting.parked.id} if waiting else {})
 
     def href(self, visitor: Visitor | None, path: str, query: Mapping[str, str]) -> str:
         """Return the link to a page; where factors are added or changed, it says that it follows a sign-in."""
         fresh_login = visitor.fresh_login if visitor else ""
-        if fresh_login and path.startswith((SECURITY, SECOND_FACTOR.path)):
+        if fresh_login and path.startswith((SECURITY, SECOND_FACTOR)):
             query = {**query, FRESH_LOGIN: fresh_login}
         return with_query(self.pages.url(path), query) if query else self.pages.url(path)
 
@@ -246,8 +194,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         """Send the browser to the next page or to the client."""
         if isinstance(outcome, NextStep):
             query = {"request": outcome.parked_id} if outcome.parked_id else {}
-            href = self.href(visitor, outcome.path, query)
-            response = see_other(href)
+            response = see_other(self.href(visitor, outcome.path, query))
         elif isinstance(outcome, FormPost):
             response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
         else:
@@ -259,7 +206,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         """Send the browser to another page."""
         return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
 
-    def go_to_login(self, visit: Visit, path: str, at: str = LOGIN.path) -> web.Response:
+    def go_to_login(self, visit: Visit, path: str, at: str = LOGIN) -> web.Response:
         """Send the browser to the login page, or to another page of the sign-in, which leads back to this path."""
         query = {} if path == ACCOUNT else {"return_to": path}
         response = see_other(self.href(visit.visitor, at, query))
@@ -268,8 +215,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
 
     def ask_for_session(self, visit: Visit, path: str) -> web.Response:
         """Send the browser to the step without which the own account has no session; it leads back to this path."""
-        at = SECOND_FACTOR if visit.visitor.session else LOGIN
-        return self.go_to_login(visit, path, at.path)
+        return self.go_to_login(visit, path, SECOND_FACTOR if visit.visitor.session else LOGIN)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
         """Return the names by which a page shows the user that is signed in."""
@@ -344,6 +290,15 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             return waiting.request.users.tenant if waiting else None
         name = registry.tenancy.find_name(session.idp, visit.visitor.user_claims)
         return registry.tenants.get(name) if name else None
+
+
+@contextmanager
+def explain_end(parked_id: str | None) -> Generator[None]:
+    """Turn the end of a parked request, such as another answer to it, into a page with a link."""
+    try:
+        yield
+    except InvalidRequest as error:
+        raise SignInOver(error.description, parked_id=parked_id) from error
 
 
 def return_path(params: Params) -> str:

@@ -1,0 +1,1 @@
+"""The pages at which users give, add and manage second factors."""
