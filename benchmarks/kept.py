@@ -134,7 +134,7 @@ async def parked_request(features: Features, number: int) -> None:
             }
         )
     )
-    await features.flow.parking.park(params, browser=new_selector(), address=f"person-{number}")
+    await features.parked_requests.park(params, browser=new_selector(), address=f"person-{number}")
 
 
 async def pending_sign_in(features: Features, number: int) -> None:

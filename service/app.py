@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from aiohttp import web
 
+from service.authorize.interaction import Step
+from service.authorize.second_factor import SECOND_FACTOR
 from service.ciba.endpoint import BackchannelAuthenticationEndpoint
 from service.ciba.page import AccountRequestsEndpoint
 from service.config.configuration import Configuration
@@ -17,7 +19,8 @@ from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
-from service.endpoints.consent import ConsentEndpoint
+from service.endpoints.consent import CONSENT, ConsentEndpoint
+from service.endpoints.create_account import CREATE_ACCOUNT, CreateAccountEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
 from service.endpoints.device import DeviceEndpoint
 from service.endpoints.device_authorization import DeviceAuthorizationEndpoint
@@ -27,21 +30,17 @@ from service.endpoints.factors.add_factor import AddFactorEndpoint
 from service.endpoints.factors.second_factor import SecondFactorEndpoint
 from service.endpoints.factors.security import SecurityEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
-from service.endpoints.login import LoginEndpoint
+from service.endpoints.login import IDENTITY_PROVIDER, LOGIN, LoginEndpoint
 from service.endpoints.login_page import LoginPage
+from service.endpoints.not_allowed import NOT_ALLOWED, NotAllowedEndpoint
 from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.endpoints.provider import ProviderEndpoint
 from service.endpoints.pushed_request import PushedRequestEndpoint
-from service.endpoints.redirect import (
-    CHANGE_PASSWORD,
-    HOME,
-    CreateAccountEndpoint,
-    RedirectEndpoint,
-)
+from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
-from service.endpoints.select_account import SelectAccountEndpoint
+from service.endpoints.select_account import SELECT_ACCOUNT, SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.events.event import Emit
@@ -88,7 +87,9 @@ def create_app(
     """Build everything; nothing connects to the store before the app starts. `read` reads the configuration again at a reload."""
     shared = Shared(configuration, *listeners, environ=environ, spans=spans, read=read)
     features, draining = Features(shared), asyncio.Event()
-    edge, ciba, logouts = Edge(features), build_ciba(features), build_logout_deliveries(features)
+    steps = [step for page in STEP_PAGES for step in page.steps]
+    edge, ciba = Edge(features, steps), build_ciba(features)
+    logouts = build_logout_deliveries(features)
     shared.registry.prepare = features.prepare_reload
     shared.metrics.watch(build_readings(features, logouts))
     endpoints = (
@@ -147,7 +148,7 @@ def client_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
         DeviceAuthorizationEndpoint(
             from_clients=_requests_of_clients("device", features, edge),
             issuer=shared.issuer,
-            reader=features.flow.reader,
+            reader=features.arriving.reader,
             stores=shared.stores,
             registry=shared.registry,
             room=shared.room,
@@ -249,8 +250,44 @@ def registration_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ..
     )
 
 
+class StepPage(NamedTuple):
+    """Steps of a sign-in, and the endpoint with their pages."""
+
+    steps: tuple[Step, ...]
+    make: Callable[[Features, Edge], Endpoint]
+
+
+STEP_PAGES: tuple[StepPage, ...] = (
+    StepPage((CREATE_ACCOUNT,), lambda _, edge: CreateAccountEndpoint(visits=edge.visits)),
+    StepPage((SELECT_ACCOUNT,), lambda _, edge: SelectAccountEndpoint(visits=edge.visits)),
+    StepPage(
+        (IDENTITY_PROVIDER, LOGIN),
+        lambda features, edge: LoginEndpoint(
+            visits=edge.visits,
+            local=features.local_sign_in,
+            providers=features.provider_sign_in,
+            login_page=LoginPage(
+                visits=edge.visits,
+                passkeys=features.passkey_sign_in,
+                registry=features.shared.registry,
+                lockout=features.shared.configuration.limits.lockout,
+            ),
+        ),
+    ),
+    StepPage(
+        (SECOND_FACTOR,),
+        lambda features, edge: SecondFactorEndpoint(
+            visits=edge.visits, second_factors=features.second_factors
+        ),
+    ),
+    StepPage((NOT_ALLOWED,), lambda _, edge: NotAllowedEndpoint(visits=edge.visits)),
+    StepPage((CONSENT,), lambda _, edge: ConsentEndpoint(visits=edge.visits)),
+)
+"""In the order in which a user meets them. To add one: a file in `endpoints/`, a template, and an entry here."""
+
+
 def sign_in_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
-    """For users whom clients send here: a page for each step of `authorize/steps`."""
+    """For users whom clients send here."""
     shared = features.shared
     return (
         AuthorizeEndpoint(
@@ -258,17 +295,7 @@ def sign_in_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
             registrable=features.registrable,
             algorithms=features.algorithms,
         ),
-        LoginEndpoint(
-            visits=edge.visits,
-            local=features.local_sign_in,
-            providers=features.provider_sign_in,
-            login_page=LoginPage(
-                visits=edge.visits,
-                passkeys=features.passkey_sign_in,
-                registry=shared.registry,
-                lockout=shared.configuration.limits.lockout,
-            ),
-        ),
+        *(page.make(features, edge) for page in STEP_PAGES),
         ProviderEndpoint(
             registry=shared.registry,
             credentials=features.provider_sign_in.credentials,
@@ -280,10 +307,6 @@ def sign_in_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
                 emit=shared.emit,
             ),
         ),
-        SecondFactorEndpoint(visits=edge.visits, second_factors=features.second_factors),
-        CreateAccountEndpoint(visits=edge.visits),
-        SelectAccountEndpoint(visits=edge.visits),
-        ConsentEndpoint(visits=edge.visits),
         DeviceEndpoint(visits=edge.visits),
     )
 

@@ -9,7 +9,7 @@ import orjson
 
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parking import ParkedRequest, Parking
-from service.authorize.user_codes import UserCodes
+from service.authorize.user_codes import DeviceUserCodes
 from service.events.authorizations import AuthorizationGranted, ConsentDenied, UserCodeRefused
 from service.events.event import Emit
 from service.identity.sessions import new_authorization, note_client
@@ -50,7 +50,7 @@ class Outcome(Enum):
 class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
     """Finds the requests of devices by their user codes, and decides them."""
 
-    user_codes: UserCodes
+    user_codes: DeviceUserCodes
     parking: Parking
     """The requests that it keeps are found among those of browsers."""
     polling: Polling

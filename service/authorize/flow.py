@@ -15,13 +15,6 @@ from service.authorize.parking import Claim, ParkedRequest, Parking, read_pushed
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
-from service.authorize.second_factor import (
-    SECOND_FACTOR,
-    FactorTurn,
-    can_enrol,
-    find_enrollable,
-    find_useful,
-)
 from service.authorize.visitors import Visitor, Visitors
 from service.events.authorizations import AuthorizationRefused
 from service.events.event import Emit
@@ -33,6 +26,7 @@ from service.model.client import Client
 from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Answers, Session
+from service.model.tenant import LinkName
 from service.protocol import errors
 from service.protocol.errors import OAuthError
 from service.protocol.redirect_uri import Delivery
@@ -76,6 +70,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     devices: DeviceRequests
     second_factors: SecondFactors
     enrollable: Mapping[str, Sequence[frozenset[str]]]
+    links: Mapping[LinkName, str]
+    """The operator's pages."""
     emit: Emit
 
     @property
@@ -215,6 +211,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             consented_scope=scope,
             consented_claims=claims.union(claims_of_scope(registry, scope)),
             acr=request.acr.met_by(session, registry) if session else None,
+            register_link=request.find_link("register", self.links),
             factors=factors or Factors(),
             offered_factors=self.second_factors.find_offered(factors) if factors else {},
             enrollable=self.enrollable,
@@ -238,34 +235,6 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         request, answers = waiting.request, waiting.parked.answers
         interaction = await self._interaction(request, waiting.reply_to, visitor, answers)
         return interaction, await self._find_step(interaction, visitor, waiting.parked)
-
-    async def find_factor_turn(
-        self, visitor: Visitor, waiting: WaitingRequest | None
-    ) -> FactorTurn | None:
-        """Return what the second factor's pages have to ask for; None if nothing, or if another step comes first."""
-        parked_id = waiting.parked.id if waiting else ""
-        sign_in = visitor.sign_in_for(parked_id)
-        if sign_in is None:
-            return None
-        offered: Mapping[str, frozenset[str]] | None = None
-        enrollable = frozenset(self.enrollable)
-        if waiting is None:
-            step = await self.visitors.find_missing_step(sign_in, None)
-        else:
-            interaction, step = await self.find_step(waiting, visitor)
-            enrollable = find_enrollable(interaction, sign_in)
-            if visitor.partial is None or visitor.partial.parked_id != parked_id:
-                offered = find_useful(interaction)
-        if step is not SECOND_FACTOR:
-            return None
-        factors = await self.second_factors.enrolled.find(sign_in.subject)
-        if not can_enrol(self.registry.current, factors):
-            enrollable = frozenset[str]()
-        return FactorTurn(
-            sign_in=sign_in,
-            offered=self.second_factors.find_offered(factors) if offered is None else offered,
-            enrollable=enrollable,
-        )
 
     async def _find_step(
         self, interaction: Interaction, visitor: Visitor, parked: ParkedRequest | None

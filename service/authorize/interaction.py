@@ -35,6 +35,8 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
+    register_link: str | None
+    """The page at which accounts are created; None where nobody has said one."""
     factors: Factors
     """The second factors of the session's user; not read where they decide nothing."""
     offered_factors: Mapping[str, frozenset[str]]

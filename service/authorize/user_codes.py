@@ -41,7 +41,7 @@ def parse_user_code(text: str) -> str | None:
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else None
 
 
-class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
+class DeviceUserCodes(msgspec.Struct, frozen=True, kw_only=True):
     """Counts every attempt before it looks, so that a burst cannot outrun the counters; right codes are taken off again."""
 
     stores: Stores

@@ -9,21 +9,43 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import WaitingRequest
+from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
-from service.authorize.steps import CONSENT
 from service.authorize.visitors import Visitor
 from service.events.authorizations import ConsentDenied, ConsentGiven
 from service.identity.access import Wishes
 from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
 from service.protocol.authorization_details import types_of
-from service.protocol.errors import AccessDenied
+from service.protocol.authorization_request import NO_RESPONSE
+from service.protocol.errors import AccessDenied, ConsentRequired
 from service.protocol.params import Params
 from service.protocol.scope import OPENID, gives_access
 from service.web.pages.display import shown_details, shown_scopes, shown_values
 from service.web.visits import Visit, Visits
 
-PATH = CONSENT.path
+
+def _needs_consent(interaction: Interaction) -> bool:
+    """Return whether the request or the client's registration demands a consent that is missing.
+
+    One for authorization_details is never remembered: each of them may be another payment.
+    """
+    is_of_device = interaction.request.response_type is NO_RESPONSE  # whose own page asks
+    if is_of_device or interaction.answers.consented_scope is not None:
+        return False
+    request, client = interaction.request, interaction.request.client
+    if "consent" in request.prompt or request.authorization_details:
+        return True
+    is_remembered = (
+        client.allow_remember_consent
+        and request.scope <= interaction.consented_scope
+        and request.claims.beyond_scope <= interaction.consented_claims
+    )
+    return client.require_consent and not is_remembered
+
+
+PATH = "/account/consent"
+CONSENT = Step(path=PATH, refusal=ConsentRequired, is_needed=_needs_consent)
 
 
 class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +59,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.visits.open_page(request)
         visitor, waiting = visit.visitor, await self.visits.require_waiting(visit)
-        if visitor.session is None or not await self._is_turn(visit, waiting):
+        if visitor.session is None or not await self.visits.is_next(CONSENT, visit, waiting):
             return await self.visits.advance(visit, waiting)
         scopes, claims = self._scopes(waiting.request.scope), waiting.request.claims.beyond_scope
         context = {
@@ -59,7 +81,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.visits.open_form(request)
         waiting, session = await self.visits.require_waiting(visit), visit.form_session
-        if session is None or not await self._is_turn(visit, waiting):
+        if session is None or not await self.visits.is_next(CONSENT, visit, waiting):
             return await self.visits.advance(visit, waiting)
         allowed = self._read_allowed(visit.params, waiting.request)
         gets_access = gives_access(allowed.scope, waiting.request.authorization_details)
@@ -70,11 +92,6 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         client_id = waiting.request.client.client_id
         self.visits.flow.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return response
-
-    async def _is_turn(self, visit: Visit, waiting: WaitingRequest) -> bool:
-        """Return whether the user is to be asked now, and not for another proof of who it is before."""
-        _, step = await self.visits.flow.find_step(waiting, visit.visitor)
-        return step is CONSENT
 
     async def _allow(
         self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes

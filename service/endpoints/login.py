@@ -9,7 +9,8 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
+from service.authorize.interaction import Interaction, Step
+from service.authorize.request import AuthorizeRequest
 from service.clock import clock
 from service.endpoints.login_page import LoginPage, accepted_users, accepts_passwords
 from service.identity.password_sign_in import AMR, PasswordSignIn
@@ -20,13 +21,59 @@ from service.identity.providers.requests import ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import SignIn
 from service.model.identity_provider import IdentityProvider
+from service.model.registry import Registry
 from service.model.user import LOCAL, PasswordExpired, User
-from service.protocol.errors import AccessDenied, InvalidRequest
+from service.protocol import paths
+from service.protocol.errors import AccessDenied, InvalidRequest, LoginRequired
 from service.protocol.params import Params
 from service.protocol.paths import SECURITY
 from service.protocol.typed_text import find_domain, trim_name
 from service.web.endpoint import see_other
 from service.web.visits import Visit, Visits, explain_end, return_path
+
+
+def find_provider(request: AuthorizeRequest, registry: Registry) -> str | None:
+    """Return the provider that the request names, else the only one that can meet its acr."""
+    if request.idp is not None or not request.acr.essential:
+        return request.idp
+    trusted = [
+        name
+        for name in registry.identity_providers
+        if request.accepts_users_of(name, registry) and registry.trusts_methods_of(name)
+    ]
+    return trusted[0] if len(trusted) == 1 else None
+
+
+def _provider_can_meet_acr(interaction: Interaction) -> bool:
+    """Return whether a provider whose acr and amr count can authenticate the user again."""
+    if interaction.session is None or interaction.answers.authenticated:
+        return False
+    provider = find_provider(interaction.request, interaction.registry)
+    return provider is not None and interaction.registry.trusts_methods_of(provider)
+
+
+def _password_can_meet_acr(interaction: Interaction) -> bool:
+    return (
+        not interaction.answers.authenticated
+        and interaction.request.client.enable_local_login
+        and interaction.request.idp is None
+        and interaction.is_acr_met_by(AMR)
+    )
+
+
+IDENTITY_PROVIDER = Step(
+    path=paths.IDENTITY_PROVIDER,
+    refusal=LoginRequired,
+    is_needed=lambda interaction: interaction.request.idp is not None and interaction.needs_login,
+    can_meet_acr=_provider_can_meet_acr,
+)
+"""Sends the user to an identity provider without a page of this service (acr_values=idp:<name>)."""
+LOGIN = Step(
+    path=paths.LOGIN,
+    refusal=LoginRequired,
+    is_needed=lambda interaction: interaction.needs_login,
+    can_meet_acr=_password_can_meet_acr,
+)
 
 
 class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.steps import IDENTITY_PROVIDER, LOGIN
+from service.authorize.second_factor import find_factor_turn
 from service.identity.factors.passkey_challenges import Asking
 from service.identity.factors.passkeys import PasskeySignIn
 from service.identity.providers.provider import (
@@ -23,7 +23,7 @@ from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
 from service.model.types import LocalText
 from service.model.user import LOCAL
-from service.protocol.paths import ACCOUNT, REQUESTS, SECURITY
+from service.protocol.paths import ACCOUNT, IDENTITY_PROVIDER, LOGIN, REQUESTS, SECURITY
 from service.web.visits import Visit, Visits, return_path
 
 FEW_FAILURES = 2
@@ -82,7 +82,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
             leads_away=name_first,
             tenant=tenant,
             context={
-                "action": LOGIN.path,
+                "action": LOGIN,
                 "return_to": back,
                 "username": username,
                 "local_login": accepts_passwords(waiting),
@@ -174,7 +174,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         query = {"idp": provider.name} | ({"request": waiting.parked.id} if waiting else {})
         if back is not None:
             query["return_to"] = back
-        path = self.visits.pages.url(IDENTITY_PROVIDER.path)
+        path = self.visits.pages.url(IDENTITY_PROVIDER)
         return {
             "name": provider.name,
             "display_name": provider.display_name,
@@ -204,7 +204,7 @@ async def find_verifying(
     if is_at_own_account and path == ACCOUNT:
         return None
     if not is_at_own_account:
-        turn = await visits.flow.find_factor_turn(visitor, waiting)
+        turn = await find_factor_turn(visits.flow, visitor, waiting)
         if turn is None or not turn.enrollable:
             return None
         if await visits.visitors.has_just_proved(visitor, turn.sign_in):

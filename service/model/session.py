@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from service.model.handle import digest
 
@@ -66,6 +67,8 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     authenticated_at: int | None = None
     """The `auth_time` of the sign-in for this request; None before it."""
     account_selected: bool = False
+    completed: frozenset[str] = frozenset()
+    """The paths of further steps that are asked for once per request."""
     consented_scope: frozenset[str] | None = None
     consented_claims: frozenset[str] = frozenset()
     """Beyond those that the scope stands for."""
@@ -76,6 +79,10 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             session_id=session.id, subject=session.subject, authenticated_at=session.auth_time
         )
+
+    def after(self, path: str) -> Answers:
+        """Return the answers with that of the step at this path."""
+        return replace(self, completed=self.completed | {path})
 
     @property
     def authenticated(self) -> bool:

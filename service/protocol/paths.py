@@ -14,6 +14,7 @@ DEVICE_AUTHORIZATION = "/connect/deviceauthorization"
 BACKCHANNEL_AUTHENTICATION = "/connect/ciba"
 
 LOGIN = "/account/login"
+IDENTITY_PROVIDER = "/account/provider"
 SECOND_FACTOR = "/account/second-factor"
 ACCOUNT = "/account"
 """The page after a sign-in that no client asked for."""

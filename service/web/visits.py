@@ -13,6 +13,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequest
+from service.authorize.interaction import Step
 from service.authorize.visitors import Visitor, Visitors
 from service.identity.sign_in import LIFETIME, SignIn
 from service.model.session import Answers, Session
@@ -108,6 +109,11 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         with explain_end(parked_id):
             parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
         return await self.flow.read(parked)
+
+    async def is_next(self, step: Step, visit: Visit, waiting: WaitingRequest) -> bool:
+        """Return whether the user is to be asked this now: a form may come late, or another user may have signed in since."""
+        _, found = await self.flow.find_step(waiting, visit.visitor)
+        return found is step
 
     async def advance(
         self, visit: Visit, waiting: WaitingRequest, answers: Answers | None = None

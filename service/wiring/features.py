@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from service.authorize.answer import Answering
 from service.authorize.checks import ArrivingRequests, RequestReader
-from service.authorize.device import KEPT as KEPT_OF_DEVICES
-from service.authorize.device import DeviceRequests
-from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import CIBA, KEPT
 from service.authorize.parking import Parking
 from service.authorize.request_object import BROWSER_RULES, RequestObjects
 from service.authorize.request_uri import RequestUris
-from service.authorize.steps import BUILTIN_STEPS, make_create_account
-from service.authorize.user_codes import UserCodes
-from service.authorize.visitors import Visitors
 from service.ciba.request_object import CibaObjectRules
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.directory import Clients, RegisteredClients
@@ -34,10 +27,8 @@ from service.identity.assertions import ForeignAssertions
 from service.identity.factors.enrolment import FactorChanges
 from service.identity.factors.passkeys import PasskeySignIn, UserPasskeys
 from service.identity.factors.second_factors import SecondFactors
-from service.identity.fresh_logins import FreshLogins
 from service.identity.password_sign_in import PasswordSignIn, Throttle
 from service.identity.providers.sign_in import ProviderSignIn
-from service.identity.sign_in import PartialSignIns
 from service.identity.users import Subjects
 from service.keys.key_source import KeySource
 from service.keys.keyring import KeyRing
@@ -268,63 +259,18 @@ class Features:
             client_keys=self.client_keys,
             push_required=configuration.require_pushed_authorization_requests,
         )
-        return ArrivingRequests(reader=reader, pushed=self._parking("pushed", KEPT))
+        return ArrivingRequests(reader=reader, pushed=self.build_parking("pushed", KEPT))
 
-    @cached_property
-    def flow(self) -> AuthorizeFlow:
-        """Leads users from step to step."""
-        shared = self.shared
-        return AuthorizeFlow(
-            arriving=self.arriving,
-            visitors=self.visitors,
-            parking=self._parking("authorize", KEPT),
-            consents=shared.consents,
-            devices=self.devices,
-            answering=Answering(
-                access_tokens=self.access_tokens, id_tokens=self.id_tokens, emit=shared.emit
-            ),
-            second_factors=self.second_factors,
-            enrollable={method.name: method.amr for method in self.factor_changes.methods},
-            emit=shared.emit,
-        )
-
-    @cached_property
-    def visitors(self) -> Visitors:
-        """Finds users by their cookies, and signs them in."""
-        shared = self.shared
-        return Visitors(
-            registry=shared.registry,
-            steps=(make_create_account(shared.configuration.ui.links), *BUILTIN_STEPS),
-            sessions=shared.sessions,
-            partial_sign_ins=PartialSignIns(shared.stores),
-            fresh_logins=FreshLogins(shared.stores),
-            subjects=self.subjects,
-            enrolled=shared.factors,
-        )
-
-    @cached_property
-    def devices(self) -> DeviceRequests:
-        """Leads users to the requests of their devices, which are parked among those of browsers."""
-        shared, limits = self.shared, self.shared.configuration.limits
-        return DeviceRequests(
-            user_codes=UserCodes(
-                stores=shared.stores,
-                prefix=shared.prefix,
-                per_session=limits.device_codes_per_session,
-                per_address=limits.device_codes_per_address,
-                per_minute=limits.device_codes_per_minute,
-            ),
-            parking=self._parking("authorize", KEPT_OF_DEVICES),
-            polling=self.polling,
-            emit=shared.emit,
-        )
-
-    def _parking(self, purpose: str, parameters: frozenset[str]) -> Parking:
-        """Return what keeps requests while users sign in, within the limit of a network."""
+    def build_parking(self, purpose: str, parameters: frozenset[str]) -> Parking:
+        """Build what keeps requests while users sign in, within the limit of a network."""
         shared = self.shared
         return Parking(
             stores=shared.stores, purpose=purpose, parameters=parameters, room=shared.room
         )
+
+    @cached_property
+    def parked_requests(self) -> Parking:
+        return self.build_parking("authorize", KEPT)
 
     @cached_property
     def user_logout(self) -> UserLogout:
@@ -333,7 +279,7 @@ class Features:
 
     @cached_property
     def parked_logouts(self) -> Parking:
-        return self._parking("logout", PARAMETERS)
+        return self.build_parking("logout", PARAMETERS)
 
     @cached_property
     def transaction_tokens(self) -> TransactionTokens:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from math import ceil
@@ -13,11 +13,20 @@ from urllib.parse import urlsplit
 import msgspec
 from aiohttp import web
 
+from service.authorize.answer import Answering
 from service.authorize.checks import find_accepted_values
+from service.authorize.device import KEPT as KEPT_OF_DEVICES
+from service.authorize.device import DeviceRequests
+from service.authorize.flow import AuthorizeFlow
+from service.authorize.interaction import Step
+from service.authorize.user_codes import DeviceUserCodes
+from service.authorize.visitors import Visitors
 from service.ciba.messages import Messages, SafeNotifier, open_notifier
 from service.ciba.pending import PER_MINUTE, CibaRequests
 from service.ciba.request import CibaReader, Hints, UserCodes
 from service.config.schema.server import Server, Session
+from service.identity.fresh_logins import FreshLogins
+from service.identity.sign_in import PartialSignIns
 from service.keys.key_source import follow_keys
 from service.keys.keyring import KeyRing
 from service.logout.back_channel import BackChannel
@@ -51,7 +60,7 @@ SETTLING = 1
 class Edge:
     """The parts that know HTTP and HTML: they read requests, and render pages."""
 
-    def __init__(self, features: Features) -> None:
+    def __init__(self, features: Features, steps: Sequence[Step]) -> None:
         shared, configuration = features.shared, features.shared.configuration
         server = configuration.server
         cookies = build_cookies(shared.issuer, configuration.session)
@@ -78,7 +87,7 @@ class Edge:
             active_tokens=features.active_tokens, credentials=self.credentials, proofs=self.proofs
         )
         self.visits = Visits(
-            flow=features.flow,
+            flow=build_flow(features, steps),
             cookies=cookies,
             client_address=self.client_address,
             pages=self.pages,
@@ -89,6 +98,51 @@ class Edge:
         """Let the app render templates, and show a page for unknown paths; CannotServe if a template does not compile."""
         self.pages.set_up(app)
         app.middlewares.append(self.errors.show_unknown_path)
+
+
+def build_flow(features: Features, steps: Sequence[Step]) -> AuthorizeFlow:
+    """Build what leads users from step to step."""
+    shared, configuration = features.shared, features.shared.configuration
+    visitors = Visitors(
+        registry=shared.registry,
+        steps=tuple(steps),
+        sessions=shared.sessions,
+        partial_sign_ins=PartialSignIns(shared.stores),
+        fresh_logins=FreshLogins(shared.stores),
+        subjects=features.subjects,
+        enrolled=shared.factors,
+    )
+    return AuthorizeFlow(
+        arriving=features.arriving,
+        visitors=visitors,
+        parking=features.parked_requests,
+        consents=shared.consents,
+        devices=build_devices(features),
+        answering=Answering(
+            access_tokens=features.access_tokens, id_tokens=features.id_tokens, emit=shared.emit
+        ),
+        second_factors=features.second_factors,
+        enrollable={method.name: method.amr for method in features.factor_changes.methods},
+        links=configuration.ui.links,
+        emit=shared.emit,
+    )
+
+
+def build_devices(features: Features) -> DeviceRequests:
+    """Build what leads users to the requests of their devices, which are parked among those of browsers."""
+    shared, limits = features.shared, features.shared.configuration.limits
+    return DeviceRequests(
+        user_codes=DeviceUserCodes(
+            stores=shared.stores,
+            prefix=shared.prefix,
+            per_session=limits.device_codes_per_session,
+            per_address=limits.device_codes_per_address,
+            per_minute=limits.device_codes_per_minute,
+        ),
+        parking=features.build_parking("authorize", KEPT_OF_DEVICES),
+        polling=features.polling,
+        emit=shared.emit,
+    )
 
 
 def build_cookies(issuer: str, session: Session) -> Cookies:

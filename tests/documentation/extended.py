@@ -15,8 +15,8 @@ from tests.documentation.reading import REPOSITORY, Block, blocks
 
 PAGE = REPOSITORY / "docs" / "extending.md"
 USERS = [
-    ("818727", "alice", '{"name": "Alice Smith", "email_verified": true}'),
-    ("5", "carol", '{"name": "Carol Jones", "email_verified": false}'),
+    ("818727", "alice", '{"name": "Alice Smith", "terms_accepted": true}'),
+    ("5", "carol", '{"name": "Carol Jones", "terms_accepted": false}'),
 ]
 _FILE = re.compile(r"(?:# |<!-- |/\* )(\S+\.\w+)\b.*\n")
 

@@ -190,9 +190,13 @@ async def test_a_response_mode_carries_the_answer(browser: Browser) -> None:
 
 async def test_a_step_asks_whom_it_concerns(browser: Browser) -> None:
     page = await signing_in(browser, "carol")
-    assert page.path == "/account/verified-email"
-    again = await browser.submit(page)
-    assert again.path == "/account/verified-email"
+    assert page.path == "/account/terms"
+    assert "code" in (await browser.submit(page, action="accept")).parameters
+
+
+async def test_a_step_refuses_the_request_if_the_user_refuses(browser: Browser) -> None:
+    page = await signing_in(browser, "carol")
+    assert (await browser.submit(page, action="refuse")).error == "access_denied"
 
 
 async def test_a_step_that_is_needed_refuses_prompt_none(browser: Browser) -> None:

@@ -153,7 +153,7 @@ async def test_no_passkey_is_offered_where_browsers_have_none(start: Start) -> N
         | {"mfa": {"enrolment": "at_login"}, "authentication_contexts": contexts}
         | {"issuer": "http://127.0.0.1:8080"}
     )
-    assert list(service.features.flow.enrollable) == ["otp"]
+    assert [one.name for one in service.features.factor_changes.methods] == ["otp"]
 
 
 @with_mfa(required="enrolled", enrolment="at_login")

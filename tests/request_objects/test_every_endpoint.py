@@ -23,7 +23,7 @@ def name_of(endpoint: EndpointKind) -> str:
 
 async def read(sender: Sender, endpoint: EndpointKind, **sent: str | None) -> AuthorizeRequest:
     """Return the client's request as the endpoint reads it."""
-    reader = sender.app.service.features.flow.reader
+    reader = sender.app.service.features.arriving.reader
     client = await reader.clients.find(sender.app.client_id)
     assert client is not None
     params = Params({name: (value,) for name, value in sent.items() if value is not None})
@@ -109,7 +109,7 @@ async def test_every_endpoint_refuses_what_a_client_may_not_have(
 async def test_every_endpoint_refuses_a_parameter_that_is_sent_twice(
     web: Sender, endpoint: EndpointKind
 ) -> None:
-    reader = web.app.service.features.flow.reader
+    reader = web.app.service.features.arriving.reader
     client = await reader.clients.find(web.app.client_id)
     assert client is not None
     usual = {name: (value,) for name, value in web.app.parameters().items()}

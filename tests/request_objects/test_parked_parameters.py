@@ -37,7 +37,7 @@ async def test_the_pages_know_the_parameters_of_a_parked_request(web: Sender) ->
 
 async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> None:
     features = web.app.service.features
-    parking = features.flow.parking
+    parking = features.parked_requests
 
     async def park(scope: str) -> str:
         params = Params({"scope": (scope,)})

@@ -11,18 +11,14 @@ import pytest
 from aiohttp import web
 
 import service.app
-import service.wiring.features
-from service.app import sign_in_endpoints
+from service.app import STEP_PAGES, StepPage
 from service.authorize.flow import NextStep, WaitingRequest
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
-from service.authorize.steps import BUILTIN_STEPS, LOGIN
 from service.clock import clock
 from service.protocol.errors import AccessDenied, InteractionRequired
-from service.web.endpoint import Endpoint
+from service.protocol.paths import LOGIN
 from service.web.pages.error_page import ErrorPages
 from service.web.visits import Visit, Visits
-from service.wiring.features import Features
-from service.wiring.serving import Edge
 
 PATH = "/account/otp"
 CODE = "000000"
@@ -89,7 +85,7 @@ class OtpEndpoint:
         return await self.visits.continue_as(visit, waiting, sign_in)
 
     def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
-        step = NextStep(LOGIN.path, waiting.parked.id if waiting else "")
+        step = NextStep(LOGIN, waiting.parked.id if waiting else "")
         return self.visits.send(visit.request, step, visit.visitor, None)
 
     def _show(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
@@ -98,14 +94,9 @@ class OtpEndpoint:
 
 def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
     """Add the step to the list and its page to the endpoints; the configuration of its template."""
-    *first, consent = BUILTIN_STEPS
-    patch.setattr(service.wiring.features, "BUILTIN_STEPS", (*first, step, consent))
-    patch.setattr(service.app, "sign_in_endpoints", _with_page)
+    *first, consent = STEP_PAGES
+    page = StepPage((step,), lambda _, edge: OtpEndpoint(visits=edge.visits, errors=edge.errors))
+    patch.setattr(service.app, "STEP_PAGES", (*first, page, consent))
     templates.mkdir()
     (templates / "otp.html").write_text(TEMPLATE)
     return {"templates": str(templates)}
-
-
-def _with_page(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
-    page = OtpEndpoint(visits=edge.visits, errors=edge.errors)
-    return (*sign_in_endpoints(features, edge), page)

@@ -8,8 +8,7 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.second_factor import SECOND_FACTOR
-from service.authorize.steps import LOGIN
+from service.authorize.second_factor import find_factor_turn
 from service.endpoints.factors.shown import (
     asked_on,
     links_to_others,
@@ -20,7 +19,7 @@ from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, O
 from service.identity.factors.methods import MFA
 from service.identity.sign_in import SignIn
 from service.protocol.errors import AccessDenied
-from service.protocol.paths import ACCOUNT, ADD_FACTOR, SECURITY
+from service.protocol.paths import ACCOUNT, ADD_FACTOR, LOGIN, SECOND_FACTOR, SECURITY
 from service.web.visits import Visit, Visits, return_path
 
 PATH = ADD_FACTOR
@@ -77,12 +76,12 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self, visit: Visit, waiting: WaitingRequest | None
     ) -> _Enrolment | web.Response:
         """Return what the user has proved within the last minutes; else the way to where that can be done."""
-        turn = await self.visits.flow.find_factor_turn(visit.visitor, waiting)
+        turn = await find_factor_turn(self.visits.flow, visit.visitor, waiting)
         if turn is not None and not turn.enrollable:
-            return self.visits.lead_to(visit, waiting, SECOND_FACTOR.path)
+            return self.visits.lead_to(visit, waiting, SECOND_FACTOR)
         if turn is not None:
             if not await self.visits.visitors.has_just_proved(visit.visitor, turn.sign_in):
-                return self.visits.lead_to(visit, waiting, LOGIN.path)
+                return self.visits.lead_to(visit, waiting, LOGIN)
             return await self._begin_enrolment(turn.sign_in, among=turn.enrollable)
         if waiting is not None:
             return await self.visits.go_on(visit, waiting)

@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.second_factor import SECOND_FACTOR, FactorTurn
+from service.authorize.second_factor import SECOND_FACTOR, FactorTurn, find_factor_turn
 from service.clock import clock
 from service.endpoints.factors.shown import (
     asked_on,
@@ -38,7 +38,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
-        turn = await self.visits.flow.find_factor_turn(visit.visitor, waiting)
+        turn = await find_factor_turn(self.visits.flow, visit.visitor, waiting)
         if turn is None:
             return await self.visits.go_on(visit, waiting)
         return await self._show(visit, waiting, turn)
@@ -46,7 +46,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.visits.open_form(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
-        turn = await self.visits.flow.find_factor_turn(visit.visitor, waiting)
+        turn = await find_factor_turn(self.visits.flow, visit.visitor, waiting)
         if turn is None:
             return await self.visits.go_on(visit, waiting)
         if waiting and visit.params.get("action") == "cancel":

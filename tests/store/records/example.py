@@ -173,6 +173,7 @@ EXAMPLES: Mapping[str, object] = {
             subject="818727",
             authenticated_at=NOON,
             account_selected=True,
+            completed=frozenset({"/account/terms"}),
             consented_scope=frozenset({"openid"}),
             consented_claims=frozenset({"email"}),
         ),
