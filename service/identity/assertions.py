@@ -153,7 +153,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
             provider = self.registry.current.identity_providers.get(issuer.identity_provider)
             if provider is None or not provider.allows_user(claims):
                 raise JwtRefused("its user meets none of allowed_claims of the identity provider")
-            return find_linked_subject(issuer.identity_provider, sub)
+            return find_linked_subject(provider, sub)
         try:
             subject = fill_template(issuer.subject_template, claims)
         except ValueError as error:

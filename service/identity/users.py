@@ -17,6 +17,8 @@ from service.model.user import (
     Closes,
     DisablesUsers,
     FindsByEmail,
+    FindsByIdentity,
+    Identity,
     ListsUsers,
     ReplacesPasswords,
     TokenUsers,
@@ -30,6 +32,7 @@ from service.tokens.permitted import find_user_claims
 class Directory(
     TokenUsers,
     FindsByEmail,
+    FindsByIdentity,
     VerifiesPasswords,
     ReplacesPasswords,
     ListsUsers,
@@ -74,6 +77,7 @@ class FileUsers:
         self._by_subject: Mapping[str, User] = {}
         self._by_username: Mapping[str, User] = {}
         self._by_email: Mapping[str, User | None] = {}
+        self._by_identity: Mapping[Identity, User] = {}
 
     def find_in_memory(self, sub: str) -> User | None:
         if self._registry.current.users is not self._users:  # nearly never, and each token asks
@@ -94,6 +98,11 @@ class FileUsers:
         """Return the only user with this verified email address."""
         self._refresh()
         return self._by_email.get(fold_username(email))
+
+    async def by_identity(self, provider: str, subject: str) -> User | None:
+        """Return the user whose entry lists this."""
+        self._refresh()
+        return self._by_identity.get(Identity(provider, subject))
 
     verifies_passwords = can_replace_passwords = circuit_open = False
     waiting = failures = 0
@@ -127,6 +136,7 @@ class FileUsers:
             self._by_subject = {user.sub: user for user in users}
             self._by_username = {fold_username(user.username): user for user in users}
             self._by_email = _by_verified_email(users)
+            self._by_identity = {each: user for user in users for each in user.identities}
 
 
 def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:

@@ -76,6 +76,11 @@ class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
     """What the provider is always asked to do: let the user log in again, consent, or choose an account."""
     claims: dict[str, types.Text] = msgspec.field(default_factory=dict)
     """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
+    subject_format: Literal["digest", "dex"] = "digest"
+    """How the `sub` of its users here is made. digest: of the provider's name and the `sub` there. dex: as dex makes it, of the `sub` there and
+    `connector_id`, so that applications know users again that came by this connector of dex."""
+    connector_id: types.Text | None = None
+    """The `id` of the connector in dex, for subject_format: dex; null: the provider's name."""
     allowed_claims: tuple[types.Condition, ...] = ()
     """The users with permission to sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {hd: [partner.example]}]. In a condition, each claim has to have one of its values. Empty: all users."""

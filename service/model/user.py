@@ -40,6 +40,15 @@ LoginFailure = Literal[
 """
 
 
+class Identity(msgspec.Struct, frozen=True):
+    """A user of an identity provider, who is a user of this service, too."""
+
+    provider: types.ShortName
+    """The name of one of identity_providers."""
+    subject: types.Text
+    """The user's `sub` there, or the value of subject_claim; upper and lower case are different."""
+
+
 class User(types.Confidential, frozen=True, kw_only=True):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
@@ -57,6 +66,8 @@ class User(types.Confidential, frozen=True, kw_only=True):
     ciba_user_code: Annotated[str | None, types.SECRET] = None
     """The Argon2 hash of the code without which no client may send the user a CIBA request; `token-service hash-password`
     makes it. null: there is no such code."""
+    identities: tuple[Identity, ...] = ()
+    """Who the user is at identity providers, such as [{provider: google, subject: "1093"}]: a sign-in there is one of this user."""
     claims: dict[str, object] = msgspec.field(default_factory=dict)
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 
@@ -128,6 +139,19 @@ class FindsByEmail(Protocol):
 
 
 @runtime_checkable
+class FindsByIdentity(Protocol):
+    """A UserStore that knows who its users are at identity providers."""
+
+    async def by_identity(self, provider: str, subject: str) -> User | None:
+        """Return the user who has exactly this `sub` at the provider."""
+        ...
+
+
+class LinkedUsers(FindsByEmail, FindsByIdentity, Protocol):
+    """The users as providers' users are linked to them."""
+
+
+@runtime_checkable
 class VerifiesPasswords(Protocol):
     """A UserStore whose passwords are verified where they are kept, because it gives out no hashes."""
 
@@ -179,6 +203,10 @@ class Closes(Protocol):
     async def close(self) -> None:
         """Close the connections."""
         ...
+
+
+LINKED_BY_IDENTITY: Mapping[str, object] = {"linked_by": "identity"}
+"""Among the claims of a sign-in at a provider: `User.identities` names whose account it is, and no e-mail address."""
 
 
 def fold_username(username: str) -> str:

@@ -12,7 +12,7 @@ from service.model.client import Permissions
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.model.tenant import CLAIM
-from service.model.user import LOCAL, TokenUsers
+from service.model.user import LINKED_BY_IDENTITY, LOCAL, TokenUsers
 from service.model.verified_claims import with_trusted_verification
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
@@ -165,13 +165,16 @@ async def _find_claims_of_others(
 ) -> Mapping[str, object] | None:
     """Return the claims by an identity provider or a trusted issuer, as long as it is configured.
 
-    A trusted issuer, and a provider that links by e-mail address, may speak about users of the user store; these have to
+    A trusted issuer, and a provider whose users are linked, may speak about users of the user store; these have to
     be enabled there.
     """
     idp, current = person.idp, registry.current
     provider = None if idp is None else current.identity_providers.get(idp)
     if provider is not None and "sub" in person.user_claims:  # identity/providers/accounts.py
-        linked = await users.by_subject(str(person.subject)) if provider.links_by_email else None
+        is_allowed = (
+            provider.links_by_email or LINKED_BY_IDENTITY.items() <= person.user_claims.items()
+        )
+        linked = await users.by_subject(str(person.subject)) if is_allowed else None
         return linked.claims if linked is not None and linked.enabled else None
     if idp is None or provider is not None:
         claims = current.tenancy.place(idp, person.user_claims)

@@ -152,6 +152,27 @@ async def test_disabled_or_deleted_user_loses_every_token(
         assert not await service.is_active(token)
 
 
+async def test_identity_finds_the_user_that_lists_it(
+    config: dict[str, Any], people: PeopleServer, start: Start
+) -> None:
+    config["users"]["http"]["identities"] = True
+    users = (await start(config)).features.shared.users
+    mine = {"provider": "corp", "subject": "A-1"}
+    for listed, is_found in (([mine], True), ([mine | {"subject": "a-1"}], False), ([], False)):
+        answer = {"user": person("818727", "alice", identities=listed)}
+        people.answer = web.json_response(answer)
+        found = await users.by_identity("corp", "A-1")
+        assert people.asked[-1] == ("/find", {"identity": mine})
+        assert (found is not None) == is_found
+
+
+async def test_service_that_knows_no_identities_is_not_asked_for_them(
+    service: RunningService, people: PeopleServer
+) -> None:
+    assert await service.features.shared.users.by_identity("corp", "A-1") is None
+    assert people.asked == []
+
+
 async def test_address_that_is_not_verified_finds_no_user(
     service: RunningService, people: PeopleServer
 ) -> None:

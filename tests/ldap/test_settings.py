@@ -56,6 +56,7 @@ def check(folder: Path, config: dict[str, Any], ldap: object) -> dict[str, str]:
         ({"urls": ["ldaps://a.example", "ldap://b.example"]}, "ldap.urls", "either"),
         ({"urls": []}, "ldap.urls", "empty"),
         ({"bind_password": ""}, "ldap.bind_password", "anonymous"),
+        ({"sub": "DN"}, "ldap.sub", "with subject_format: dex only"),
         ({"bind_dn": None}, "ldap.bind_password", "no effect"),
         ({"base": "people"}, "ldap.base", "no DN"),
         ({"user_dn": "uid=alice,ou=people"}, "ldap.user_dn", "{username}"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.events.users import LoginFailed
+from service.identity.dex_subjects import find_dex_subject
 from service.identity.sources.circuit import TOLERATED
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService, claims_in
@@ -135,6 +136,25 @@ class TestNames:
         assert await users.by_email("shared@example.com") is None
 
 
+class TestIdentities:
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["ldap"] = config["users"]["ldap"] | {"identities": {"corp": "employeeType"}}
+        provider = {"name": "corp", "issuer": "https://corp.example", "client_id": "us"}
+        return config | {"identity_providers": [provider]}
+
+    async def test_one_of_the_values_of_the_attribute_finds_the_user(
+        self, service: RunningService
+    ) -> None:
+        users = service.features.shared.users
+        for subject in ("engineer", "author"):
+            found = await users.by_identity("corp", subject)
+            assert found is not None
+            assert found.sub == ALICE
+        for provider, subject in (("corp", "Engineer"), ("corp", "*"), ("other", "engineer")):
+            assert await users.by_identity(provider, subject) is None
+
+
 async def test_address_that_is_not_verified_finds_no_user(service: RunningService) -> None:
     assert await service.features.shared.users.by_email("alice@example.com") is None
 
@@ -191,3 +211,37 @@ class TestObjectGuid:
         self, service: RunningService, sub: str
     ) -> None:
         assert await service.features.shared.users.by_subject(sub) is None
+
+
+class TestSubjectsOfDex:
+    @pytest.fixture(params=["uid", "DN"])
+    def config(self, config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
+        settings = {"sub": request.param, "subject_format": "dex", "connector_id": "corp"}
+        config["users"]["ldap"] = config["users"]["ldap"] | settings
+        return config
+
+    async def test_user_has_the_subject_that_dex_has_given(
+        self, service: RunningService, config: dict[str, Any]
+    ) -> None:
+        user_id = "alice" if config["users"]["ldap"]["sub"] == "uid" else f"uid=alice,{PEOPLE}"
+        sub = find_dex_subject(user_id, "corp")
+        assert await subject(service, "alice", "alice-password") == sub
+        users = service.features.shared.users
+        found = await users.by_subject(sub)
+        assert found is not None
+        assert found.username == "alice"
+        for other in (
+            find_dex_subject(user_id.upper(), "corp"),
+            find_dex_subject(user_id, "other"),
+            find_dex_subject("cn=reader,dc=example,dc=com", "corp"),
+            find_dex_subject("é", "corp"),
+            user_id,
+            ALICE,
+        ):
+            assert await users.by_subject(other) is None
+
+    async def test_wrong_password_and_unknown_user_are_refused_alike(
+        self, service: RunningService
+    ) -> None:
+        for name in ("alice", "nobody"):
+            assert (await sign_in(service, name, "wrong")).refusal == REFUSED

@@ -9,6 +9,7 @@ import pytest
 
 from service.events.users import LoginFailed, PasswordHashReplaced
 from service.identity import passwords
+from service.identity.users import Directory
 from service.model import password_hash
 from service.model.password_hash import PasswordHash
 from tests.conftest import Start
@@ -101,6 +102,53 @@ async def test_only_a_verified_address_of_one_user_finds_the_user(
     assert await users.by_email("bob@example.com") is None
     await database.execute("UPDATE people SET mail = 'alice@example.com', confirmed = active")
     assert await users.by_email("alice@example.com") is None
+
+
+QUERY = """
+SELECT id AS sub, login AS username, secret AS password, active AS enabled,
+       provider AS identity_provider, subject AS identity_subject
+FROM people JOIN logins ON logins.person = people.id WHERE provider = :provider AND subject = :subject"""
+
+
+@pytest.fixture(params=["column", "query"])
+async def users_with_identities(
+    request: pytest.FixtureRequest, config: dict[str, Any], database: Database, start: Start
+) -> Directory:
+    """Alice is `A-1` at the provider corp."""
+    config["identity_providers"] = [
+        {"name": "corp", "issuer": "https://corp.example", "client_id": "us"}
+    ]
+    if request.param == "column":
+        config["users"]["sql"]["identities"] = {"corp": "there"}
+        await database.execute("ALTER TABLE people ADD there VARCHAR(100)")
+        await database.execute("UPDATE people SET there = 'A-1' WHERE id = '1'")
+    else:
+        config["users"]["sql"]["queries"] = {"by_identity": QUERY}
+        await database.execute("DROP TABLE IF EXISTS logins")
+        await database.execute(
+            "CREATE TABLE logins (provider VARCHAR(100), subject VARCHAR(100), person VARCHAR(100))"
+        )
+        await database.execute("INSERT INTO logins VALUES ('corp', 'A-1', '1')")
+    return (await start(config)).features.shared.users
+
+
+async def test_identity_finds_the_user_by_the_exact_subject(
+    users_with_identities: Directory,
+) -> None:
+    found = await users_with_identities.by_identity("corp", "A-1")
+    assert found is not None
+    assert (found.sub, "identity_subject" in found.claims) == ("1", False)
+    for provider, subject in (
+        ("corp", "a-1"),
+        ("corp", "A-1 "),
+        ("corp", "\u00c1-1"),
+        ("Corp", "A-1"),
+    ):
+        assert await users_with_identities.by_identity(provider, subject) is None
+
+
+async def test_database_without_identities_knows_none(service: RunningService) -> None:
+    assert await service.features.shared.users.by_identity("corp", "A-1") is None
 
 
 async def test_a_name_that_two_people_have_is_an_error_and_not_the_first_of_them(

@@ -17,6 +17,8 @@ class HttpUsers(types.Confidential, frozen=True, kw_only=True):
     bearer_token: Annotated[str, types.SECRET] = ""
     """A secret that is sent with each request as `Authorization: Bearer`, such as ${file:/run/secrets/users}. Give this, a
     certificate, or both."""
+    identities: bool = False
+    """true: your service knows who its users are at identity providers, and is asked so at each sign-in there (docs/users.md)."""
     certificate: types.FilePath | None = None
     """A file with the certificate that this service shows to yours (mutual TLS), PEM. It is read again when it has changed."""
     private_key: types.FilePath | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -106,6 +106,11 @@ class Ldap(types.Confidential, frozen=True, kw_only=True):
     sub: types.AttributeName = "entryUUID"
     """The attribute whose value never changes and becomes the subject identifier: entryUUID, in Active Directory objectGUID, in
     389 Directory Server nsUniqueId. Never the DN or a name, which are given to others one day."""
+    subject_format: Literal["attribute", "dex"] = "attribute"
+    """attribute: the value is the `sub`. dex: the `sub` is as dex makes it of the value and `connector_id`, so that applications know users
+    again that came by this connector of dex. `sub` is then the connector's userSearch.idAttr, and may be DN."""
+    connector_id: types.Text = "ldap"
+    """The `id` of the connector in dex, for subject_format: dex."""
     claims: dict[types.Text, types.AttributeName] = msgspec.field(
         default_factory=lambda: dict(CLAIMS)
     )
@@ -114,5 +119,8 @@ class Ldap(types.Confidential, frozen=True, kw_only=True):
     """Claims, and the attributes of which they list all values."""
     fixed_claims: dict[types.Text, object] = msgspec.field(default_factory=dict)
     """Claims that are the same for all users, such as email_verified: true where the directory's addresses are verified."""
+    identities: dict[types.ShortName, types.AttributeName] = msgspec.field(default_factory=dict)
+    """Identity providers, and the attributes that have the subjects of users there: a sign-in at the provider by this subject is one of
+    the user."""
     groups: LdapGroups | None = None
     """How the groups of a user become a claim. null: users have no such claim."""

@@ -61,6 +61,9 @@ class SqlQueries(msgspec.Struct, frozen=True, kw_only=True):
     accents does not accept other names."""
     by_email: types.Query | None = None
     """The user with the verified email address :email, which is in lower case, or in the spellings of the list :emails."""
+    by_identity: types.Query | None = None
+    """The user who is :subject at the identity provider :provider. Its columns identity_provider and identity_subject say so, and are no
+    claims; a row counts only where they are exactly these, in upper and lower case, too."""
     list_users: types.Query | None = None
     """At most :limit users whose name begins with :prefix, which is in lower case and has a % at its end, by their names.
     :prefix_1 to :prefix_7 are other spellings of it."""
@@ -84,6 +87,9 @@ class SqlUsers(types.Confidential, frozen=True, kw_only=True):
     """The columns of the table."""
     claims: dict[types.Text, types.Text] = msgspec.field(default_factory=dict)
     """The columns, or SQL expressions, of claims: {name: full_name, email: email, email_verified: confirmed_at IS NOT NULL}."""
+    identities: dict[types.ShortName, types.Text] = msgspec.field(default_factory=dict)
+    """Identity providers, and the columns, or SQL expressions, that have the subjects of users there as text, such as {google: google_sub}:
+    a sign-in at the provider by this subject is one of the user."""
     queries: SqlQueries = SqlQueries()
     """Queries instead of those that are made from the table and its columns."""
     sub_type: Literal["text", "integer", "uuid"] = "text"

@@ -1,4 +1,4 @@
-"""Finds the account here of a provider's user: one of its own, or that of the user with the same verified e-mail address.
+"""Finds the account here of a provider's user: that of the user with this identity or verified e-mail address, or one of its own.
 
 The address is a weaker key than `sub`: it is compared only where the operator trusts the provider with it (OIDC Core §5.7).
 """
@@ -15,22 +15,37 @@ from service.identity.sign_in import SignIn
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import LiveRegistry
 from service.model.tenant import CLAIM
-from service.model.user import LOCAL, FindsByEmail, User
+from service.model.user import LINKED_BY_IDENTITY, LOCAL, LinkedUsers, User
 from service.model.verified_claims import vouches_for
 
 
 class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
-    users: FindsByEmail
+    users: LinkedUsers
     registry: LiveRegistry
 
     async def link(
-        self, provider: IdentityProvider, who: SignIn, claims: Mapping[str, object]
+        self,
+        provider: IdentityProvider,
+        who: SignIn,
+        claims: Mapping[str, object],
+        *,
+        subject: str,
     ) -> SignIn:
-        """Return the sign-in to the account of our user with the same verified address; else `who`, unchanged.
+        """Return the sign-in to the account of our user with this subject there, or this verified address; else `who`, unchanged.
 
         ProviderUserRefused where this account is disabled. A sign-in to an account has the claim `sub`, which no
         provider can set: its other claims are those of the user store (`find_user_claims` in tokens/permitted.py).
         """
+        user = await self.users.by_identity(provider.name, subject)
+        if user is None:
+            return await self._link_by_email(provider, who, claims)
+        if not self._may_link(provider, user):
+            raise ProviderUserRefused("the user with its identity is of another tenant")
+        return self._sign_in_to(user, who, LINKED_BY_IDENTITY, named="identity")
+
+    async def _link_by_email(
+        self, provider: IdentityProvider, who: SignIn, claims: Mapping[str, object]
+    ) -> SignIn:
         registry, email = self.registry.current, _find_verified_email(claims)
         if (
             not provider.links_by_email
@@ -39,15 +54,23 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         ):
             return who
         user = await self.users.by_email(email)
-        if user is None or not _has_verified(user, email):
+        if user is None or not _has_verified(user, email) or not self._may_link(provider, user):
             return who
-        tenant = registry.tenancy.find_name(LOCAL, user.claims)
-        owners = registry.tenancy.by_provider.get(provider.name, frozenset())
-        if tenant not in (owners or {None}):
-            return who
+        return self._sign_in_to(user, who, {}, named="e-mail address")
+
+    def _may_link(self, provider: IdentityProvider, user: User) -> bool:
+        """Return whether users of the provider are of the user's tenant, or both are of none."""
+        tenancy = self.registry.current.tenancy
+        owners = tenancy.by_provider.get(provider.name, frozenset())
+        return tenancy.find_name(LOCAL, user.claims) in (owners or {None})
+
+    def _sign_in_to(
+        self, user: User, who: SignIn, mark: Mapping[str, object], *, named: str
+    ) -> SignIn:
         if not user.enabled:
-            raise ProviderUserRefused("the user with its e-mail address is disabled here")
-        linked = {"sub": user.sub} | ({} if tenant is None else {CLAIM: tenant})
+            raise ProviderUserRefused(f"the user with its {named} is disabled here")
+        tenant = self.registry.current.tenancy.find_name(LOCAL, user.claims)
+        linked = {"sub": user.sub, **mark} | ({} if tenant is None else {CLAIM: tenant})
         return replace(who, subject=user.sub, user_claims=linked)
 
 

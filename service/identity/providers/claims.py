@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
+from service.identity.dex_subjects import find_dex_subject
 from service.identity.providers.provider import ProviderRefused
 from service.identity.providers.requests import ProviderTokens
 from service.identity.sign_in import SignIn
@@ -117,7 +118,7 @@ def build_sign_in(
     )
     return SignIn(
         provider_session=provider_session if provider.is_openid else None,
-        subject=find_linked_subject(provider.name, str(claims["sub"])),
+        subject=find_linked_subject(provider, str(claims["sub"])),
         idp=provider.name,
         amr=_read_amr(claims.get("amr")),
         acr=acr if isinstance(acr, str) else None,
@@ -126,9 +127,11 @@ def build_sign_in(
     )
 
 
-def find_linked_subject(provider: str, sub: str) -> str:
+def find_linked_subject(provider: IdentityProvider, sub: str) -> str:
     """Return the subject here of a user of that provider: always the same, and never that of another provider (OIDC Core §5.7)."""
-    return digest(f"{provider} {sub}")  # names of providers hold no space
+    if provider.subject_format == "dex":
+        return find_dex_subject(sub, provider.connector_id or provider.name)
+    return digest(f"{provider.name} {sub}")  # names of providers hold no space
 
 
 def with_trusted_methods(authenticated: T, registry: Registry) -> T:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.config.problem import Finding, Location, warning
+from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
+from service.config.schema.users import Users
+from service.identity.dex_subjects import LOCAL_CONNECTOR
 from service.model.identity_provider import PRIVATE_KEY_JWT, IdentityProvider
-from service.model.user import LOCAL
+from service.model.user import LOCAL, Identity
 from service.protocol.uris import is_unencrypted
 
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
@@ -70,6 +72,60 @@ def linking_is_meant(file: ConfigurationFile) -> Iterator[Finding]:
             message = "has no effect without trust_email: true"
             hint = "whoever runs the provider can then sign in as users of this service"
             yield warning((*location, "link_by"), message, hint)
+
+
+def identities_lead_to_one_user(file: ConfigurationFile) -> Iterator[Finding]:
+    """A user at a provider is one user here, and the provider is registered."""
+    providers = [provider.name for provider in file.identity_providers]
+    for location, name in _find_named_providers(file.users):
+        if name not in providers:
+            yield report_unknown(location, name, providers, "identity provider")
+    first: dict[Identity, Location] = {}
+    for at, user in enumerate(file.users.list):
+        for position, identity in enumerate(user.identities):
+            location = ("users", "list", at, "identities", position, "subject")
+            if identity in first:
+                message = "is who a user is already at the provider"
+                yield Finding(location, message, "remove one", first=first[identity])
+            first.setdefault(identity, location)
+
+
+def dex_connectors_are_distinct(file: ConfigurationFile) -> Iterator[Finding]:
+    """No user of one connector has the `sub` of another one's: it is made of the connector's id."""
+    first: dict[str, Location] = {}
+    for location, connector in _find_connectors(file):
+        if connector == LOCAL_CONNECTOR:
+            message = "local is the connector of the users that dex has itself"
+            yield Finding(location, message, "take the id that the connector has in dex")
+        elif connector in first:
+            message = f"{connector} is the connector of others, too, who would be the same users"
+            yield Finding(location, message, first=first[connector])
+        first.setdefault(connector, location)
+    for at, provider in enumerate(file.identity_providers):
+        if provider.connector_id is not None and provider.subject_format != "dex":
+            location = ("identity_providers", at, "connector_id")
+            yield warning(location, "has no effect without subject_format: dex")
+
+
+def _find_connectors(file: ConfigurationFile) -> Iterator[tuple[Location, str]]:
+    for at, provider in enumerate(file.identity_providers):
+        if provider.subject_format == "dex":
+            named = "name" if provider.connector_id is None else "connector_id"
+            connector = provider.connector_id or provider.name
+            yield ("identity_providers", at, named), connector
+    ldap = file.users.ldap
+    if ldap is not None and ldap.subject_format == "dex":
+        yield ("users", "ldap", "connector_id"), ldap.connector_id
+
+
+def _find_named_providers(users: Users) -> Iterator[tuple[Location, str]]:
+    for at, user in enumerate(users.list):
+        for position, identity in enumerate(user.identities):
+            yield ("users", "list", at, "identities", position, "provider"), identity.provider
+    for section in ("sql", "ldap"):
+        block = getattr(users, section)
+        for name in () if block is None else block.identities:
+            yield ("users", section, "identities", name), name
 
 
 def domains_have_one_provider(file: ConfigurationFile) -> Iterator[Finding]:
@@ -140,6 +196,8 @@ FILE_RULES = (
     openid_providers_have_an_issuer,
     oauth2_servers_have_endpoints,
     linking_is_meant,
+    identities_lead_to_one_user,
+    dex_connectors_are_distinct,
     domains_have_one_provider,
     this_service_can_authenticate,
     answers_cannot_be_mixed_up,

@@ -154,11 +154,12 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         subject = None
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
-            subject = find_linked_subject(provider.name, str(claims["sub"]))
+            subject = find_linked_subject(provider, str(claims["sub"]))
             combined = combine_documents(provider, claims, userinfo)
             _check_allowed(provider, combined)
             who = build_sign_in(provider, claims, combined, now=clock())
-            who = await self.accounts.link(provider, who, combined)
+            theirs = str(claims["sub"])
+            who = await self.accounts.link(provider, who, combined, subject=theirs)
             who = accepted.place(who, self.registry.current)
             _check_size(who)
         except upstream.ProviderFailed as failure:

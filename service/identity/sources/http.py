@@ -18,6 +18,7 @@ from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unre
 from service.model.user import (
     MAX_SUB,
     MAX_USERNAME,
+    Identity,
     UnusableAnswer,
     User,
     UsersUnavailable,
@@ -52,6 +53,7 @@ class _Person(msgspec.Struct, frozen=True):
     username: str
     enabled: bool
     claims: dict[str, Any] = {}
+    identities: tuple[Identity, ...] = ()
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -72,6 +74,7 @@ class HttpUserStore:
     def __init__(self, http: HttpClient, settings: HttpUsers) -> None:
         self._http = http
         self._find_url, self._verify_url = settings.find_url, settings.verify_url
+        self._knows_identities = settings.identities
         token = settings.bearer_token
         self._authorization = f"Bearer {token}" if token else None
 
@@ -96,13 +99,21 @@ class HttpUserStore:
         is_verified = user is not None and user.claims.get("email_verified") is True
         return user if user is not None and is_verified and _has_email(user, email) else None
 
+    async def by_identity(self, provider: str, subject: str) -> User | None:
+        """Return the user whose `identities` have exactly this one."""
+        identity = Identity(provider, subject)
+        if not self._knows_identities:
+            return None
+        user = await self._find("identity", {"provider": provider, "subject": subject})
+        return user if user is not None and identity in user.identities else None
+
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
         """Send `sub` and password to the other service; for an unknown user a null `sub` and a random password."""
         sub, given = (user.sub, password) if user and password else (None, secrets.token_urlsafe())
         answer = await self._ask(self._verify_url, {"sub": sub, "password": given}, _Verified)
         return answer.valid and sub is not None
 
-    async def _find(self, by: str, value: str) -> User | None:
+    async def _find(self, by: str, value: object) -> User | None:
         found = (await self._ask(self._find_url, {by: value}, _Found)).user
         if found is None:
             return None
@@ -110,7 +121,11 @@ class HttpUserStore:
         if not fits:
             raise UnusableAnswer("the sub or username is empty or too long")
         return User(
-            sub=found.sub, username=found.username, enabled=found.enabled, claims=found.claims
+            sub=found.sub,
+            username=found.username,
+            enabled=found.enabled,
+            identities=found.identities,
+            claims=found.claims,
         )
 
     async def _ask(self, url: str, question: object, kind: type[Answer]) -> Answer:

@@ -18,6 +18,7 @@ from service.model.user import (
     Closes,
     DisablesUsers,
     FindsByEmail,
+    FindsByIdentity,
     ListsUsers,
     ReplacesPasswords,
     User,
@@ -141,6 +142,17 @@ class OutsideUsers:
             return None
         find = self._source.by_email
         question, plain = partial(find, address), partial(find, PLAIN_NAME)
+        found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
+        return found
+
+    async def by_identity(self, provider: str, subject: str) -> User | None:
+        """Return the user with this identity; None where the system knows none."""
+        if not isinstance(self._source, FindsByIdentity) or not is_plain_text(
+            subject, longest=MAX_NAME
+        ):
+            return None
+        find = self._source.by_identity
+        question, plain = partial(find, provider, subject), partial(find, provider, PLAIN_NAME)
         found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
         return found
 

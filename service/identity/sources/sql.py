@@ -15,7 +15,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from service.config.problem import Finding
 from service.config.schema.users import SqlUsers, Users
 from service.identity.sources import Tools, missing_extra
-from service.identity.sources.sql_queries import LISTS, PREFIXES, build_queries
+from service.identity.sources.sql_queries import (
+    BY_IDENTITY,
+    LISTS,
+    PREFIXES,
+    PROVIDER,
+    SUBJECT,
+    build_queries,
+)
 from service.identity.sources.sql_rows import Answer, answer_of, users_of
 from service.identity.sources.sql_spellings import spell
 from service.model.user import User, UsersUnavailable, ValueRefused, fold_username
@@ -28,6 +35,7 @@ _NEEDED: Mapping[str, Sequence[str]] = {
     "by_subject": ("sub",),
     "by_username": ("username", "usernames"),
     "by_email": ("email", "emails"),
+    "by_identity": ("subject",),
 }
 """By the names of queries: the parameters of which each has one."""
 
@@ -50,6 +58,9 @@ def find_problems(settings: Users) -> Iterator[Finding]:
 def _find_problems_of_queries(block: SqlUsers) -> Iterator[Finding]:
     if block.table is None and not (block.queries.by_subject and block.queries.by_username):
         yield Finding(_BLOCK, "needs a table, or the queries by_subject and by_username")
+    if block.table is None and block.identities:
+        message = "needs a table; the query by_identity finds users without it"
+        yield Finding((*_BLOCK, "identities"), message)
     if block.table is None and block.writable:
         yield Finding((*_BLOCK, "writable"), "needs a table; queries can write without it")
     for name, query in build_queries(block).items():
@@ -135,6 +146,17 @@ class SqlUserStore:
         rows = await self._select("by_email", email=address, emails=spell(email))
         found = [user for user in users_of(rows) if _has_verified(user, address)]
         return found[0] if len(found) == 1 else None
+
+    async def by_identity(self, provider: str, subject: str) -> User | None:
+        """Return the user of a row that shows exactly this identity: databases compare as they like."""
+        name, expected = f"{BY_IDENTITY}{provider}", {SUBJECT: subject}
+        if name not in self._queries:
+            name, expected = "by_identity", expected | {PROVIDER: provider}
+        if name not in self._queries:
+            return None
+        rows = await self._select(name, provider=provider, subject=subject)
+        shown = [row for row in rows if {each: str(row[each]) for each in expected} == expected]
+        return _the_only(users_of(shown))
 
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
         """Return the first users by name whose name begins with this; none where no query finds them."""

@@ -19,6 +19,13 @@ LISTS = ("usernames", "emails")
 """The parameters that have several spellings of one value."""
 
 
+PROVIDER, SUBJECT = "identity_provider", "identity_subject"
+"""The columns that say who a user is at an identity provider."""
+
+BY_IDENTITY = "by_identity of "
+"""How the names of queries begin that are made for one provider."""
+
+
 def build_queries(settings: SqlUsers) -> Mapping[str, str]:
     """Return the query of each purpose that is possible, those of the operator before those of the table."""
     own = {name: query for name, query in asdict(settings.queries).items() if query is not None}
@@ -33,16 +40,17 @@ def build_queries(settings: SqlUsers) -> Mapping[str, str]:
 
 def _write_selects(settings: SqlUsers) -> Mapping[str, str]:
     columns, claims = settings.columns, settings.claims
-    shown = {
+    facts = {
         "sub": columns.sub,
         "username": columns.username,
         "password": columns.password or "NULL",
         "enabled": columns.enabled or "1",
     }
-    named = [f"{expression} AS {name}" for name, expression in shown.items()]
+    named = [f"{expression} AS {name}" for name, expression in facts.items()]
     # A name may be any text; what a claim is called in the row says its place.
     named += [f"{expression} AS claim_{at}" for at, expression in enumerate(claims.values())]
-    select = f"SELECT {', '.join(named)} FROM {settings.table} WHERE "  # noqa: S608 - the operator's own words
+    shown, where = f"SELECT {', '.join(named)}", f" FROM {settings.table} WHERE "
+    select = shown + where
     queries = {
         "by_subject": f"{select}{columns.sub} = :sub",
         "by_username": f"{select}LOWER({columns.username}) IN :usernames",
@@ -52,7 +60,14 @@ def _write_selects(settings: SqlUsers) -> Mapping[str, str]:
     }
     if "email" in claims:
         queries["by_email"] = f"{select}LOWER({claims['email']}) IN :emails"
-    return queries
+    return {**queries, **_write_identities(settings, shown, where)}
+
+
+def _write_identities(settings: SqlUsers, select: str, where: str) -> Mapping[str, str]:
+    return {
+        f"{BY_IDENTITY}{provider}": f"{select}, {column} AS {SUBJECT}{where}{column} = :subject"
+        for provider, column in settings.identities.items()
+    }
 
 
 def _write_prefixes(column: str) -> str:

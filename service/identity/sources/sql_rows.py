@@ -20,7 +20,7 @@ log = structlog.stdlib.get_logger(__name__)
 CLAIMS = "claims"
 """The column that is a JSON object of claims."""
 
-_FACTS = ("sub", "username", "password", "enabled")
+_FACTS = ("sub", "username", "password", "enabled", "identity_provider", "identity_subject")
 _BPCHAR = 1042
 """PostgreSQL's number of the type CHAR(n), of which it returns n letters; other databases drop the spaces."""
 

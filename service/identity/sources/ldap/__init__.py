@@ -10,6 +10,7 @@ import structlog
 
 from service.config.schema.ldap import NAME, USER_DN, Ldap, LdapGroups
 from service.config.schema.users import Users
+from service.identity.dex_subjects import find_dex_subject
 from service.identity.sources.ldap import entries, names
 from service.identity.sources.ldap.connections import (
     NO_ATTRIBUTES,
@@ -70,9 +71,19 @@ class LdapUsers:
         entry = await self._find_one(f"({attribute}={_escape(email)})", email, (attribute,))
         return await self._read(entry) if entry is not None else None
 
+    async def by_identity(self, provider: str, subject: str) -> User | None:
+        """Return the only user of whose attribute for this provider one value is exactly this."""
+        attribute = self._settings.identities.get(provider)
+        if attribute is None:
+            return None
+        found = await self._find(self._settings.base, f"({attribute}={_escape(subject)})")
+        same = [each for each in found if subject in entries.texts(each, attribute)]
+        entry = _only(same, "identity")
+        return await self._read(entry) if entry is not None else None
+
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
         """Bind as the user; without a user or a password, bind with a DN that does not exist, for the same work."""
-        entry = await self._find_subject(str(uuid4()) if user is None else user.sub)
+        entry = await self._find_subject(self._new_subject() if user is None else user.sub)
         if entry is None or not password:
             nobody = f"cn={uuid4()},{self._settings.base}"
             await self._connections.find_refusal(nobody, password or str(uuid4()))
@@ -86,14 +97,28 @@ class LdapUsers:
         await self._connections.close()
 
     async def _find_subject(self, sub: str) -> Entry | None:
-        value = entries.subject_value(sub, self._settings.sub)
+        settings = self._settings
+        value = entries.subject_value(sub, settings)
         if value is None:
             return None
-        fits = f"({self._settings.sub}={names.filter_value(value)})"
-        found = await self._find(self._settings.base, fits)
+        if settings.sub.lower() == names.WHOLE:
+            dn = value.decode()
+            is_below = names.is_dn(dn) and names.is_below(dn, settings.base)
+            found = await self._find(dn, "", exactly=True) if is_below else ()
+        else:
+            found = await self._find(settings.base, f"({settings.sub}={names.filter_value(value)})")
         # A directory may compare without upper and lower case.
-        same = [each for each in found if entries.subject_of(each, self._settings.sub) == sub]
+        same = [each for each in found if entries.subject_of(each, settings) == sub]
         return _only(same, "sub")
+
+    def _new_subject(self) -> str:
+        """Return a subject identifier that nobody has, for the same work."""
+        settings, user_id = self._settings, str(uuid4())
+        if settings.sub.lower() == names.WHOLE:
+            user_id = f"cn={user_id},{settings.base}"
+        if settings.subject_format == "dex":
+            return find_dex_subject(user_id, settings.connector_id)
+        return user_id
 
     async def _find_name(self, username: str) -> Entry | None:
         settings, attributes = self._settings, self._settings.username
@@ -129,7 +154,7 @@ class LdapUsers:
 
     async def _read(self, entry: Entry) -> User | None:
         settings, entry = self._settings, await complete(entry, self._connections.search)
-        sub = entries.subject_of(entry, settings.sub)
+        sub = entries.subject_of(entry, settings)
         username = entries.username_of(entry, settings.username)
         if sub is None or username is None:
             log.warning("an entry is no user: it has no readable sub or user name", dn=entry.dn)
@@ -176,7 +201,9 @@ class LdapUsers:
 def _attributes(settings: Ldap) -> set[str]:
     """Return the attributes that users are made of."""
     claims = {*settings.claims.values(), *settings.list_claims.values()}
-    attributes = {settings.sub, *settings.username, *claims, *entries.STATE}
+    identifier = () if settings.sub.lower() == names.WHOLE else (settings.sub,)
+    attributes = {*identifier, *settings.username, *claims, *entries.STATE}
+    attributes.update(settings.identities.values())
     if settings.groups is not None and settings.groups.attribute is not None:
         attributes.add(settings.groups.attribute)
     return attributes

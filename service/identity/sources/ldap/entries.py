@@ -9,6 +9,8 @@ from time import time
 from uuid import UUID
 
 from service.config.schema.ldap import Ldap
+from service.identity.dex_subjects import find_dex_subject, read_dex_subject
+from service.identity.sources.ldap import names
 from service.identity.sources.ldap.connections import Entry
 from service.model.user import MAX_SUB, MAX_USERNAME, fold_username
 
@@ -49,21 +51,37 @@ def first(entry: Entry, attribute: str) -> str | None:
     return next(iter(texts(entry, attribute)), None)
 
 
-def subject_of(entry: Entry, attribute: str) -> str | None:
-    """Return the subject identifier: an objectGUID, which is binary, as UUIDs are written."""
+def subject_of(entry: Entry, settings: Ldap) -> str | None:
+    """Return the subject identifier; None of an entry that has none, or a longer one than is possible."""
+    user_id = _id_of(entry, settings.sub)
+    if settings.subject_format == "dex" and user_id is not None:
+        user_id = find_dex_subject(user_id, settings.connector_id)
+    return user_id if user_id and len(user_id) <= MAX_SUB and user_id.isascii() else None
+
+
+def _id_of(entry: Entry, attribute: str) -> str | None:
+    """Return the attribute's value: an objectGUID, which is binary, as UUIDs are written."""
+    if attribute.lower() == names.WHOLE:
+        return entry.dn
     if attribute.lower() != OBJECT_GUID:
-        sub = first(entry, attribute)
-        return sub if sub and len(sub) <= MAX_SUB and sub.isascii() else None
+        return first(entry, attribute)
     for value in entry.values(attribute)[:1]:
         with suppress(ValueError):
             return str(UUID(bytes_le=value))
     return None
 
 
-def subject_value(sub: str, attribute: str) -> bytes | None:
+def subject_value(sub: str, settings: Ldap) -> bytes | None:
     """Return the value that a subject identifier is made of; None if there can be none."""
+    if settings.subject_format == "dex":
+        user_id = read_dex_subject(sub, settings.connector_id)
+        return None if user_id is None else _value_of(user_id, settings.sub)
+    return _value_of(sub, settings.sub) if sub.isascii() else None
+
+
+def _value_of(sub: str, attribute: str) -> bytes | None:
     if attribute.lower() not in {OBJECT_GUID, ENTRY_UUID}:
-        return sub.encode() if sub.isascii() else None
+        return sub.encode()
     try:
         uuid = UUID(sub)
     except ValueError:

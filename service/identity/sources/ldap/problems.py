@@ -62,7 +62,17 @@ def _name_problems(ldap: Ldap) -> Iterator[Finding]:
             yield Finding((*_LDAP, "user_dn"), f"needs {NAME} once, for the name of the user")
         elif not names.is_dn(template.replace(NAME, "x")):
             yield Finding((*_LDAP, "user_dn"), "is no DN (RFC 4514)")
-    if ldap.sub.lower() in {"uid", "cn", "mail", "samaccountname", "userprincipalname"}:
+    is_of_dex = ldap.subject_format == "dex"
+    if ldap.sub.lower() == names.WHOLE and not is_of_dex:
+        message = "DN is possible with subject_format: dex only: a DN is given to others one day"
+        yield Finding((*_LDAP, "sub"), message, "entryUUID or objectGUID never changes")
+    if not is_of_dex and ldap.sub.lower() in {
+        "uid",
+        "cn",
+        "mail",
+        "samaccountname",
+        "userprincipalname",
+    }:
         message = "a name may be given to another person, who then has the tokens of the first"
         hint = "entryUUID or, in Active Directory, objectGUID never changes"
         yield warning((*_LDAP, "sub"), message, hint)
