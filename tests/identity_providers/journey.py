@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -79,8 +78,7 @@ class Journey:
 
 def reload(service: RunningService, configuration: dict[str, Any]) -> None:
     """Put another registry in force."""
-    service.features.shared.configuration.file.write_text(json.dumps(configuration))
-    assert service.features.shared.registry.reload()
+    service.reload(configuration)
 
 
 def arrived(page: Page) -> bool:
