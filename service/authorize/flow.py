@@ -26,7 +26,7 @@ from service.model.client import Client
 from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Answers, Session
-from service.model.tenant import LinkName
+from service.model.types import LinkName
 from service.protocol import errors
 from service.protocol.errors import OAuthError
 from service.protocol.redirect_uri import Delivery

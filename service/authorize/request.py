@@ -9,12 +9,12 @@ import msgspec
 
 from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
 from service.authorize.response_modes import choose_response_mode
-from service.identity.tenants import AcceptedUsers, find_accepted_users
+from service.identity.accepted_users import AcceptedUsers, find_accepted_users
 from service.model.authentication_context import IDP, names_context
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry
-from service.model.tenant import LinkName
+from service.model.types import LinkName
 from service.model.user import LOCAL
 from service.protocol import errors
 from service.protocol.authorization_details import Detail

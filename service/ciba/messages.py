@@ -26,6 +26,7 @@ from service.events.event import Emit
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal, Unreadable
 from service.model.backchannel import (
+    BUILTIN,
     AuthenticationNotice,
     BackchannelDelivery,
     Notifier,
@@ -47,7 +48,6 @@ NOTE_TYPE = "ciba-request+jwt"
 LINGERS = 20 * 60
 """Seconds after the end of a request in which a ping may still be repeated."""
 
-BUILTIN = "builtin"
 TIMEOUT = 10
 """Seconds that a notifier may take; the client waits as long for its auth_req_id."""
 

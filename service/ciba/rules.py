@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from service.config import plugins
 from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
+from service.model.backchannel import BUILTIN
 from service.model.client_entry import ClientEntry
 from service.model.polling import CIBA
 from service.protocol.uris import is_unencrypted
@@ -49,6 +51,13 @@ def _unused_keys(client: ClientEntry) -> Iterator[Finding]:
             yield warning(location, message, "add it to allowed_grant_types, or remove this")
 
 
+def notifier_has_its_signature(file: ConfigurationFile) -> Iterator[Finding]:
+    """The operator's own notifier can be imported, and called as documented."""
+    if file.ciba.notifier != BUILTIN:
+        required = plugins.require_notifier_factory
+        yield from plugins.judge_plugin(("ciba", "notifier"), file.ciba.notifier, required)
+
+
 def ciba_settings_fit(file: ConfigurationFile) -> Iterator[Finding]:
     """Times are in order, the webhook is used and encrypted, and pings that are kept can be read by every replica."""
     ciba, signing = file.ciba, file.signing
@@ -56,7 +65,7 @@ def ciba_settings_fit(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("ciba", "expires_in"), "is longer than max_expiry")
     if ciba.interval >= ciba.expires_in:
         yield warning(("ciba", "interval"), "leaves a client no time to poll before expires_in")
-    if ciba.webhook is not None and ciba.notifier != "builtin":
+    if ciba.webhook is not None and ciba.notifier != BUILTIN:
         message = "is not used, because the notifier is a class of your own"
         yield warning(("ciba", "webhook"), message)
     if is_unencrypted(ciba.webhook or ""):

@@ -14,8 +14,7 @@ from service.caching import BoundedCache
 from service.clients.published_keys import LIFETIME, PAUSE, PublishedKeys
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.outgoing import HttpClient, Unreachable
-from service.model.trusted_issuer import TrustedIssuer
-from service.model.workload import WorkloadIssuer
+from service.model.registry import Issuer
 from service.protocol.json_input import parse_json
 from service.single_flight import SingleFlight
 
@@ -44,7 +43,7 @@ class IssuerKeys:
         self._fetches: SingleFlight[str, _Found] = SingleFlight()
 
     async def verify(
-        self, token: str, header: Mapping[str, object], issuer: TrustedIssuer | WorkloadIssuer
+        self, token: str, header: Mapping[str, object], issuer: Issuer
     ) -> VerifiedClaims:
         """Return the claims of a JWT with this accepted header; JwtRefused if the issuer did not sign it."""
         if issuer.jwks is None and issuer.jwks_uri is None:

@@ -9,7 +9,7 @@ from typing import cast
 
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
-from service.model.details_type import AuthorizationDetailsType, AuthorizationDetailsTypeEntry
+from service.model.registry import AuthorizationDetailsType, AuthorizationDetailsTypeEntry
 from service.protocol.authorization_details import Detail
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

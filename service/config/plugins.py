@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from traceback import extract_tb
@@ -13,6 +13,7 @@ from service.config.problem import CannotServe, Finding, Location
 
 ENTRY_POINTS = "token_service.grants"
 """The group in which a package offers extension grants."""
+_ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
 class PluginError(Exception):
@@ -49,6 +50,17 @@ def make_plugin(name: str, location: Location, require: Callable[[object], None]
         message = f"{name} cannot be made: {describe_exception(error)}"
         raise CannotServe(Finding(location, message)) from error
     return made
+
+
+def judge_plugin(
+    location: Location, name: str, require: Callable[[object], None]
+) -> Iterator[Finding]:
+    """Yield why the operator's own class or function cannot be imported, or called as documented."""
+    try:
+        require(load_plugin(name))
+    except PluginError as error:
+        is_missing = isinstance(error.__cause__, ModuleNotFoundError)
+        yield Finding(location, str(error), _ON_PATH if is_missing else error.hint)
 
 
 def require_handler_factory(made: object) -> None:
@@ -89,7 +101,7 @@ def require_user_store(users: object) -> None:
 
 
 def require_notifier_factory(made: object) -> None:
-    """Raise PluginError if this cannot make a Notifier of CIBA requests, or a UserNotifier."""
+    """Raise PluginError if this cannot make a Notifier, or a UserNotifier."""
     _require_arguments(made, (), "a Notifier is made without arguments")
     if isinstance(made, type):
         require_notifier(made)

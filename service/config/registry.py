@@ -12,7 +12,6 @@ from service.config.schema.file import ConfigurationFile
 from service.model import registry
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
-from service.model.details_type import AuthorizationDetailsType
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI, FAPI2_ALGORITHMS
@@ -31,7 +30,7 @@ DELEGATION = ExtensionGrantRegistration(
 
 def build_registry(
     file: ConfigurationFile,
-    details_types: Mapping[str, AuthorizationDetailsType],
+    details_types: Mapping[str, registry.AuthorizationDetailsType],
     *,
     rule_positions: Sequence[str] = (),
     generation: str,

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.authorize.second_factor import find_factor_turn
+from service.identity.accepted_users import EVERYBODY, AcceptedUsers
 from service.identity.factors.passkey_challenges import Asking
 from service.identity.factors.passkeys import PasskeySignIn
 from service.identity.providers.provider import (
@@ -17,7 +18,6 @@ from service.identity.providers.provider import (
     ProviderUnavailable,
     ProviderUserRefused,
 )
-from service.identity.tenants import EVERYBODY, AcceptedUsers
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
@@ -34,7 +34,7 @@ class Verifying(msgspec.Struct, frozen=True, kw_only=True):
     """A login by which a user proves once more who it is."""
 
     reason: Literal["factors", "request"]
-    """Second factors are to be added or changed, or a CIBA request is to be answered."""
+    """Second factors are to be added or changed, or a request that came without a browser is to be answered."""
     username: str
     """Empty for the user of an identity provider, who has no password here."""
     cancel_path: str | None

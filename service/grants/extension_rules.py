@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from service.config import plugins
-from service.config.problem import Finding, Location, nearest, warning
+from service.config.problem import Finding, nearest, warning
 from service.config.registry import DELEGATION as DELEGATION_HANDLER
 from service.config.schema.file import ConfigurationFile
 from service.model.authorization import DELEGATION
 from service.model.catalogue import Catalogue
 from service.model.grant_types import find_meant_grant_type
 
-_ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
-
 
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
-    """Handlers, the UserStore, the notifiers and the provider of credentials can be imported, and called as documented; no instance is made before the start."""
+    """Handlers, the UserStore, the notifier of changed factors and the provider of credentials can be imported, and called as documented; no instance is made before the start."""
     if ":" in file.users.source:
-        yield from _check(
+        yield from plugins.judge_plugin(
             ("users", "source"), file.users.source, plugins.require_user_store_factory
         )
-    if file.ciba.notifier != "builtin":
-        yield from _check(
-            ("ciba", "notifier"), file.ciba.notifier, plugins.require_notifier_factory
-        )
     if file.users.notifier is not None:
-        yield from _check(
+        yield from plugins.judge_plugin(
             ("users", "notifier"), file.users.notifier, plugins.require_notifier_factory
         )
     if file.store.credential_provider is not None:
-        yield from _check(
+        yield from plugins.judge_plugin(
             ("store", "credential_provider"),
             file.store.credential_provider,
             plugins.require_credential_provider_factory,
         )
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")
-        unfit = [*_check(location, entry.handler, plugins.require_handler_factory)]
+        unfit = [*plugins.judge_plugin(location, entry.handler, plugins.require_handler_factory)]
         yield from unfit
         if not unfit and _grant_type(entry.handler) is None:
             message = "names its grant type only when it is made, so that it cannot be checked before a start"
@@ -95,11 +89,3 @@ def _grant_type(handler: str) -> str | None:
     except plugins.PluginError:
         return None
     return grant_type if isinstance(grant_type, str) else None
-
-
-def _check(location: Location, name: str, require: Callable[[object], None]) -> Iterator[Finding]:
-    try:
-        require(plugins.load_plugin(name))
-    except plugins.PluginError as error:
-        is_missing = isinstance(error.__cause__, ModuleNotFoundError)
-        yield Finding(location, str(error), _ON_PATH if is_missing else error.hint)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
+from service.identity.accepted_users import find_accepted_users
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.second_factors import (
     SecondFactors,
@@ -14,7 +15,6 @@ from service.identity.factors.second_factors import (
 )
 from service.identity.factors.totp import TotpMethod
 from service.identity.password_sign_in import AMR, PasswordSignIn
-from service.identity.tenants import find_accepted_users
 from service.model.registry import LiveRegistry
 from service.model.user import PasswordExpired, User
 from service.protocol.errors import InvalidGrant

@@ -11,6 +11,7 @@ import msgspec
 from service.config.schema.server import Limits
 from service.events.event import Emit
 from service.events.users import LoginFailed, LoginLocked, LoginSucceeded, PasswordHashReplaced
+from service.identity.accepted_users import EVERYBODY, AcceptedUsers
 from service.identity.hashing import hash_password
 from service.identity.passwords import (
     MAX_PASSWORD,
@@ -20,7 +21,6 @@ from service.identity.passwords import (
     usable_hash,
 )
 from service.identity.refusal_costs import RefusalCosts
-from service.identity.tenants import EVERYBODY, AcceptedUsers
 from service.identity.users import Directory
 from service.model.handle import digest
 from service.model.password_hash import is_outdated

@@ -12,11 +12,14 @@ from service.protocol.authorization_details import Detail
 
 MessageKind = Literal["ping", "webhook"]
 
+BUILTIN = "builtin"
+"""The notifier that needs no class of the operator."""
+
 
 class Ciba(msgspec.Struct, frozen=True, kw_only=True):
     """Authentication that a client begins without a browser, and that the user confirms elsewhere (CIBA Core)."""
 
-    notifier: types.PluginName = "builtin"
+    notifier: types.PluginName = BUILTIN
     """Who tells the user of a request: builtin lists it at /account/requests and posts to the webhook, if there is one; or the
     import path of a class of your own, such as my_package.push:MyNotifier."""
     webhook: types.WebUrl | None = None

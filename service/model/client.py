@@ -12,27 +12,16 @@ from msgspec.structs import replace
 
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
+from service.model.grant_types import BY_SESSION, SIGN_INS, WITHOUT_REDIRECT_URI
 from service.model.handle import digest
-from service.model.polling import CIBA, DEVICE_CODE
 from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
 from service.model.user import LOCAL, is_any_met
 from service.protocol.redirect_uri import is_registered, with_query
 from service.protocol.scope import OFFLINE_ACCESS
-from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
-from service.protocol.token_types import JWT_BEARER
 
 MARK_LENGTH = 8
 """Characters that `client_mark` returns."""
-
-WITHOUT_REDIRECT_URI = frozenset({CIBA, DEVICE_CODE, JWT_BEARER})
-"""The registrable grant types that bring a client tokens of users, whoever its redirect URIs belong to."""
-
-_SIGN_INS = frozenset({"authorization_code", CIBA, DEVICE_CODE, "password"})
-"""Grant types whose tokens a user gets by signing in."""
-
-_BY_SESSION = frozenset({CIBA, TOKEN_EXCHANGE})
-"""Grant types that find the session of an ID token by its `sid`."""
 
 NEVER_MATCHES = bytes(32)
 """Compared if there is no secret, so that an unknown client takes as long as a known one."""
@@ -116,7 +105,7 @@ class Client(ClientEntry, frozen=True, kw_only=True):
 
     @property
     def follows_fapi(self) -> bool:
-        """Whether it is held to a profile of FAPI: one of FAPI 2.0, or FAPI-CIBA."""
+        """Whether it is held to a profile of FAPI, whatever it is about."""
         return self.profile in FAPI
 
     @property
@@ -156,7 +145,7 @@ class Client(ClientEntry, frozen=True, kw_only=True):
 
     def refreshes_without_offline_access(self, grant_type: str | None) -> bool:
         """Return whether what a user grants by this grant type brings refresh tokens without that scope, too."""
-        return self.refresh_without_offline_access and grant_type in _SIGN_INS
+        return self.refresh_without_offline_access and grant_type in SIGN_INS
 
     @property
     def is_known_by_redirect_uri(self) -> bool:
@@ -170,7 +159,7 @@ class Client(ClientEntry, frozen=True, kw_only=True):
         For all others it is a claim that nobody asked for (OpenID Connect Front-Channel Logout §3, Back-Channel Logout §2.1).
         """
         hears = self.frontchannel_logout_uri or self.backchannel_logout_uri
-        uses = self.post_logout_redirect_uris or self.allowed_grant_types & _BY_SESSION
+        uses = self.post_logout_redirect_uris or self.allowed_grant_types & BY_SESSION
         return bool(hears or uses)
 
     def has_redirect_uri(self, uri: str) -> bool:

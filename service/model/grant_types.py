@@ -1,4 +1,4 @@
-"""Grant types: what a wrong name means, as people write it from memory, and handlers that an operator adds (RFC 6749 §4.5)."""
+"""Grant types: what each brings a client, what people write for it from memory, and handlers that an operator adds (RFC 6749 §4.5)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from service.model import types
 from service.model.polling import CIBA, DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.protocol.token_types import JWT_BEARER
+
+WITHOUT_REDIRECT_URI = frozenset({CIBA, DEVICE_CODE, JWT_BEARER})
+"""The registrable grant types that bring a client tokens of users, whoever its redirect URIs belong to."""
+
+SIGN_INS = frozenset({"authorization_code", CIBA, DEVICE_CODE, "password"})
+"""Those whose tokens a user gets by signing in."""
+
+BY_SESSION = frozenset({CIBA, TOKEN_EXCHANGE})
+"""Those that find the session of an ID token by its `sid`."""
 
 _MEANT: Mapping[str, str] = {
     **dict.fromkeys(("device_code", "device", "device_flow", "device_authorization"), DEVICE_CODE),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 import msgspec
 
 from service.model import types
 from service.model.user import is_any_met
-from service.protocol.typed_text import normalize_domain
+from service.protocol.typed_text import find_domain, normalize_domain
 
 PRIVATE_KEY_JWT = "private_key_jwt"
 """Authentication by a JWT that is signed with a private key (OIDC Core §9)."""
+
+VERIFIABLE = (("email", "email_verified"), ("phone_number", "phone_number_verified"))
+"""Claims about how to reach a user, each with the one that says whether that is verified (OIDC Core §5.1)."""
 
 
 def _email_domain(value: str) -> str:
@@ -113,3 +116,27 @@ class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
     def links_by_email(self) -> bool:
         """Whether its users may sign in to accounts of this service."""
         return self.trust_email and self.link_by == "verified_email"
+
+    def judge_verification(
+        self, claims: Mapping[str, object], providers: Iterable[IdentityProvider]
+    ) -> Mapping[str, object]:
+        """Return the claims of its user; what it may not vouch for is not verified (OIDC Core §5.7)."""
+        refused = {
+            verified: False
+            for address, verified in VERIFIABLE
+            if (address in claims or verified in claims)
+            and not (self.trust_email and self._vouches_in(claims, address, providers))
+        }
+        return {**claims, **refused} if refused else claims
+
+    def _vouches_in(
+        self, claims: Mapping[str, object], address: str, providers: Iterable[IdentityProvider]
+    ) -> bool:
+        return address != "email" or self.vouches_for(str(claims.get(address)), providers)
+
+    def vouches_for(self, email: str, providers: Iterable[IdentityProvider]) -> bool:
+        """Return whether it may speak about addresses of this domain if it is trusted: its own domain, or one that none of all providers has."""
+        domain = find_domain(email)
+        if domain is None or self.domains:
+            return domain in self.domains
+        return all(domain not in other.domains for other in providers)

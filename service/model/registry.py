@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, Protocol
 
 import msgspec
@@ -10,7 +10,6 @@ import msgspec
 from service.model import types
 from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.client import Client, Permissions
-from service.model.details_type import AuthorizationDetailsType
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.secret import Secret
@@ -152,7 +151,10 @@ class ApiScope(Scope, frozen=True, kw_only=True):
         return frozenset({self.name})
 
 
-KeyOwner = Client | ApiResource | TrustedIssuer | WorkloadIssuer
+Issuer = TrustedIssuer | WorkloadIssuer
+"""Another server whose JWTs are accepted."""
+
+KeyOwner = Client | ApiResource | Issuer
 """A party with public keys of its own."""
 
 Api = ApiResource | ApiScope
@@ -161,6 +163,28 @@ Api = ApiResource | ApiScope
 
 class IdentityResource(Scope, frozen=True, kw_only=True):
     """A scope value that gives access to claims of the user (OIDC Core §5.4)."""
+
+
+class AuthorizationDetailsTypeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A type of authorization_details (RFC 9396 §2)."""
+
+    type: types.Text
+    """The value of `type` in authorization_details."""
+    api_resource: types.Text
+    """The name of the API resource whose access tokens and introspection responses carry objects of this type."""
+    schema: types.JsonSchema | None = None
+    """The JSON Schema (2020-12) that the objects have to fit: here, or a JSON file. It refers to no other document, and its
+    patterns have no lookaround and no backreferences."""
+    summary: types.Texts | None = None
+    """What the consent page says of an object, with its members in braces: Pay {instructedAmount.amount} to {creditorName}.
+    null: the name of the type, and all members."""
+
+
+class AuthorizationDetailsType(AuthorizationDetailsTypeEntry, frozen=True, kw_only=True):
+    """A type of authorization_details whose schema has been read."""
+
+    is_valid: Callable[[Detail], bool]
+    """Derived: whether an object fits the schema."""
 
 
 class Registry(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -15,8 +15,6 @@ from service.protocol.typed_text import find_domain, normalize_domain
 CLAIM = "tenant"
 """The claim that names a user's tenant."""
 _ANY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-
-LinkName = Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"]
 
 
 def _email_domain(value: str) -> str:
@@ -41,7 +39,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     """The colour of buttons and links on the tenant's pages; null: that of `ui`."""
     background: types.Text | None = None
     """The colour behind the tenant's pages; null: that of `ui`."""
-    links: dict[LinkName, types.WebUrl] = msgspec.field(default_factory=dict)
+    links: dict[types.LinkName, types.WebUrl] = msgspec.field(default_factory=dict)
     """The tenant's own pages, in place of those of `ui.links`."""
     providers: tuple[types.Text, ...] = ()
     """The identity providers of the tenant, the only ones that its login page offers. Their users belong to the tenant; where

@@ -309,6 +309,8 @@ JsonSchema = Annotated[
     Path | Mapping[str, object], ReadBy(_json_schema), written_as(_STRING, {"type": "object"})
 ]
 """A JSON Schema, or the file that has it."""
+LinkName = Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"]
+"""The operator's own pages that are linked from ours."""
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST_TEXT)]
 Query = Annotated[str, Meta(min_length=1, max_length=10_000)]

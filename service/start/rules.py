@@ -58,6 +58,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         *factors.FILE_RULES,
         *identity_providers.FILE_RULES,
         extensions.plugins_have_their_signatures,
+        ciba.notifier_has_its_signature,
         extensions.delegation_is_for_apis,
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
         credentials.request_objects_can_be_decrypted,

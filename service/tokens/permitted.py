@@ -13,7 +13,6 @@ from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.model.tenant import CLAIM
 from service.model.user import LINKED_BY_IDENTITY, LOCAL, TokenUsers
-from service.model.verified_claims import with_trusted_verification
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, gives_access
@@ -178,7 +177,9 @@ async def _find_claims_of_others(
         return linked.claims if linked is not None and linked.enabled else None
     if idp is None or provider is not None:
         claims = current.tenancy.place(idp, person.user_claims)
-        return with_trusted_verification(claims, provider, current) if provider else claims
+        if provider is None:
+            return claims
+        return provider.judge_verification(claims, current.identity_providers.values())
     issuer = current.trusted_issuers.get(idp)
     if issuer is None:
         return None

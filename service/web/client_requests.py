@@ -1,4 +1,4 @@
-"""Takes authorization requests that clients send themselves, without a browser (RFC 9126, RFC 8628 §3.1, CIBA Core §7)."""
+"""Takes authorization requests that clients send themselves, without a browser (RFC 9126, RFC 8628 §3.1)."""
 
 from __future__ import annotations
 

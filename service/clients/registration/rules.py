@@ -12,9 +12,9 @@ import msgspec
 from service.config.problem import Finding
 from service.keys.algorithms import SECRET_ALGORITHMS
 from service.model.catalogue import Catalogue, Credential
-from service.model.client import WITHOUT_REDIRECT_URI
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
+from service.model.grant_types import WITHOUT_REDIRECT_URI
 from service.model.polling import CIBA
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.typed_text import INVISIBLE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 import msgspec
 
@@ -22,7 +22,6 @@ from service.model import registry, types
 from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.backchannel import Ciba
 from service.model.client_entry import ClientEntry
-from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import with_profile_defaults
@@ -103,10 +102,7 @@ class Ui(msgspec.Struct, frozen=True, kw_only=True):
     background: types.Text | None = None
     """The colour behind the pages, as in CSS; dark pages have a darker shade of it. `check` warns if text on it is hard to read.
     null: a light or dark grey."""
-    links: dict[
-        Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"],
-        types.WebUrl,
-    ] = msgspec.field(default_factory=dict)
+    links: dict[types.LinkName, types.WebUrl] = msgspec.field(default_factory=dict)
     """Pages of yours: help, privacy and imprint are linked at the foot of every page, forgot_password and register on the
     login page, change_password at /account/security. `/.well-known/change-password` leads to change_password, else to
     forgot_password, and `prompt=create` to register, with the URL `return_to` at which the user then signs in."""
@@ -195,7 +191,7 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
         AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
-    authorization_details_types: tuple[AuthorizationDetailsTypeEntry, ...] = ()
+    authorization_details_types: tuple[registry.AuthorizationDetailsTypeEntry, ...] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     mfa: Mfa = Mfa()
     """Second factors: who needs one, and when it is enrolled."""

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from service.events.event import Emit
 from service.events.factors import PasskeyRejected, PasskeySignInSucceeded
+from service.identity.accepted_users import AcceptedUsers
 from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.passkey_challenges import Answer, Asking, PasskeyRefused, Passkeys
 from service.identity.factors.stored import EnrolledFactors, PasskeyOwners
 from service.identity.password_sign_in import Throttle
-from service.identity.tenants import AcceptedUsers
 from service.model.factors import Factors, Passkey
 from service.model.handle import digest
 from service.model.user import User, UserStore

@@ -16,7 +16,6 @@ from service.model.identity_provider import IdentityProvider
 from service.model.registry import LiveRegistry
 from service.model.tenant import CLAIM
 from service.model.user import LINKED_BY_IDENTITY, LOCAL, LinkedUsers, User
-from service.model.verified_claims import vouches_for
 
 
 class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +49,7 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         if (
             not provider.links_by_email
             or email is None
-            or not vouches_for(provider, email, registry)
+            or not provider.vouches_for(email, registry.identity_providers.values())
         ):
             return who
         user = await self.users.by_email(email)

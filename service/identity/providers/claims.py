@@ -15,10 +15,9 @@ from service.identity.sign_in import SignIn
 from service.keys.foreign_keys import audiences_of, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_header
 from service.model.handle import digest
-from service.model.identity_provider import IdentityProvider
+from service.model.identity_provider import VERIFIABLE, IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry
 from service.model.session import EXTERNAL, PendingSignIn, ProviderSession, Session
-from service.model.verified_claims import VERIFIABLE
 from service.protocol.templates import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash

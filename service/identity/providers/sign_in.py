@@ -11,6 +11,7 @@ import msgspec
 from service.clock import clock
 from service.events.event import Emit
 from service.events.providers import ProviderSignInFailed, ProviderSignInSucceeded
+from service.identity.accepted_users import AcceptedUsers
 from service.identity.providers import provider as upstream
 from service.identity.providers import requests
 from service.identity.providers.accounts import ProviderAccounts
@@ -22,7 +23,6 @@ from service.identity.providers.claims import (
 )
 from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.sign_in import SignIn
-from service.identity.tenants import AcceptedUsers
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
