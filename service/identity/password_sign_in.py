@@ -168,8 +168,10 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
         async with self.turns.place(here):
             async with self.turns.turn(here):  # first, so that a burst cannot outrun the counters
                 began = monotonic()
-                locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
+                # A user with several names has no more attempts than one with one.
+                account = username if user is None else user.username
+                locked = await self.throttle.is_locked(account, address)
                 await self.costs.learn()
                 if not self.users.verifies_passwords:
                     began += await self.passwords.measure(monotonic() - began)
@@ -181,7 +183,7 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 refusal = await self._judge(username, given, candidate) if hashes else None
                 if candidate is not None and hashes and refusal is None:
                     await self._learn(monotonic() - began)
-                    await self.throttle.clear(username, address)
+                    await self.throttle.clear(account, address)
                     await self._replace_outdated_hash(candidate, password)
                     self.emit(
                         LoginSucceeded(subject=candidate.sub, username=username, address=address)
@@ -245,7 +247,8 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
             return
         if reason == "password_expired":  # nor is the right password, which is no guess
             raise PasswordExpired
-        if await self.throttle.count_failure(username, address):
+        account = username if user is None else user.username
+        if await self.throttle.count_failure(account, address):
             self.emit(LoginLocked(username=shown, subject=sub, address=address))
 
 

@@ -71,11 +71,13 @@ class Directory(
 class FileUsers:
     """The users of the registry in force, in maps that are made once per registry."""
 
-    def __init__(self, registry: LiveRegistry) -> None:
+    def __init__(self, registry: LiveRegistry, *, sign_in_by_email: bool = False) -> None:
         self._registry = registry
+        self._sign_in_by_email = sign_in_by_email
         self._users: tuple[User, ...] = ()
         self._by_subject: Mapping[str, User] = {}
         self._by_username: Mapping[str, User] = {}
+        self._by_address: Mapping[str, User] = {}
         self._by_email: Mapping[str, User | None] = {}
         self._by_identity: Mapping[Identity, User] = {}
 
@@ -90,9 +92,10 @@ class FileUsers:
     find_token_user = by_subject
 
     async def by_username(self, username: str) -> User | None:
-        """Return the user with this name, compared in NFKC case-folded form."""
+        """Return the user with this name, or with this address if one may sign in by it, compared in NFKC case-folded form."""
         self._refresh()
-        return self._by_username.get(fold_username(username))
+        name = fold_username(username)
+        return self._by_username.get(name) or self._by_address.get(name)
 
     async def by_email(self, email: str) -> User | None:
         """Return the only user with this verified email address."""
@@ -135,8 +138,20 @@ class FileUsers:
             self._users = users
             self._by_subject = {user.sub: user for user in users}
             self._by_username = {fold_username(user.username): user for user in users}
+            self._by_address = _find_by_address(users) if self._sign_in_by_email else {}
             self._by_email = _by_verified_email(users)
             self._by_identity = {each: user for user in users for each in user.identities}
+
+
+def _find_by_address(users: Iterable[User]) -> Mapping[str, User]:
+    """Return users by their address, verified or not, if only one has it."""
+    found: dict[str, User | None] = {}
+    for user in users:
+        email = user.claims.get("email")
+        if isinstance(email, str):
+            address = fold_username(email)
+            found[address] = None if address in found else user
+    return {address: user for address, user in found.items() if user is not None}
 
 
 def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:

@@ -19,7 +19,7 @@ MAX_IN_YAML = 10_000
 """Users that are written as YAML."""
 _ROWS = 500
 """Rows of one statement."""
-_TABLE = """\
+_TABLES = """\
 -- Users, for PostgreSQL and SQLite: psql -f users.sql, or sqlite3 users.db < users.sql
 BEGIN;
 CREATE TABLE users (
@@ -31,27 +31,43 @@ CREATE TABLE users (
   claims TEXT NOT NULL
 );
 CREATE INDEX users_email ON users (email);
+CREATE TABLE identities (
+  identity_provider TEXT NOT NULL,
+  identity_subject TEXT NOT NULL,
+  sub TEXT NOT NULL REFERENCES users (sub),
+  PRIMARY KEY (identity_provider, identity_subject)
+);
 """
+_INSERT_USERS = "INSERT INTO users (sub, username, password, enabled, email, claims) VALUES"
+_INSERT_IDENTITIES = "INSERT INTO identities (identity_provider, identity_subject, sub) VALUES"
+_SELECT = "SELECT sub, username, password, enabled, email, claims FROM users WHERE "
+_BY_ADDRESS = (
+    " OR email = :username AND NOT EXISTS (SELECT 1 FROM users u WHERE u.username = :username)"
+)
 _QUERIES = {
-    "by_subject": "SELECT sub, username, password, enabled, claims FROM users WHERE sub = :sub",
-    "by_username": "SELECT sub, username, password, enabled, claims FROM users WHERE username = :username",
-    "by_email": "SELECT sub, username, password, enabled, claims FROM users WHERE email = :email",
-    "list_users": "SELECT sub, username, password, enabled, claims FROM users WHERE username LIKE :prefix ESCAPE '!' ORDER BY username LIMIT :limit",
+    "by_subject": f"{_SELECT}sub = :sub",
+    "by_email": f"{_SELECT}email = :email",
+    "by_identity": "SELECT u.sub, username, password, enabled, email, claims, identity_provider, identity_subject "
+    "FROM users u JOIN identities i ON i.sub = u.sub "
+    "WHERE identity_provider = :provider AND identity_subject = :subject",
+    "list_users": f"{_SELECT}username LIKE :prefix ESCAPE '!' ORDER BY username LIMIT :limit",
     "replace_password": "UPDATE users SET password = :password WHERE sub = :sub AND password = :old",
     "set_enabled": "UPDATE users SET enabled = :enabled WHERE sub = :sub",
 }
 _DATABASE = "${USERS_DATABASE:-sqlite+aiosqlite:///users.db}"
 
 
-def sql_settings() -> Iterator[str]:
-    """Yield the lines of config.yaml for that table."""
+def sql_settings(*, by_address: bool) -> Iterator[str]:
+    """Yield the lines of config.yaml for these tables; `by_address`: users may sign in by their e-mail address, too."""
+    by_username = f"{_SELECT}username = :username{_BY_ADDRESS if by_address else ''}"
     yield "users:"
     yield "  source: sql"
     yield "  sql:"
     yield "    # For example postgresql+asyncpg://name@host/database"
     yield f'    url: "{_DATABASE}"'
     yield "    queries:"
-    yield from (f'      {name}: "{query}"' for name, query in _QUERIES.items())
+    for name, query in sorted({**_QUERIES, "by_username": by_username}.items()):
+        yield f'      {name}: "{query}"'
 
 
 class WrittenUsers(msgspec.Struct, frozen=True):
@@ -125,13 +141,21 @@ class _FactorsFile:
 
 def _write_sql(folder: NewFolder, users: Iterator[FoundUser]) -> None:
     with folder.open("users.sql") as file:
-        file.write(_TABLE)
-        while rows := [_row(user) for user in islice(users, _ROWS)]:
-            listed = ",\n".join(rows)
-            file.write(
-                f"INSERT INTO users (sub, username, password, enabled, email, claims) VALUES\n{listed};\n"
-            )
+        file.write(_TABLES)
+        while batch := [*islice(users, _ROWS)]:
+            identities = [row for user in batch for row in _identities(user)]
+            for begin, rows in (
+                (_INSERT_USERS, map(_row, batch)),
+                (_INSERT_IDENTITIES, identities),
+            ):
+                listed = ",\n".join(rows)
+                file.write(f"{begin}\n{listed};\n" if listed else "")
         file.write("COMMIT;\n")
+
+
+def _identities(user: FoundUser) -> Iterator[str]:
+    for each in cast("list[Mapping[str, object]]", user.entry.get("identities") or ()):
+        yield _tuple(each["provider"], each["subject"], user.entry["sub"])
 
 
 def _row(user: FoundUser) -> str:
@@ -139,8 +163,8 @@ def _row(user: FoundUser) -> str:
     claims = dict(cast("dict[str, object]", entry.get("claims") or {}))
     if "tenant" in entry:
         claims.setdefault(TENANT, entry["tenant"])
-    email = claims.get("email") if claims.get("email_verified") is True else None
-    values = (
+    email = claims.get("email")
+    return _tuple(
         entry["sub"],
         fold_username(str(entry["username"])),
         entry.get("password"),
@@ -148,6 +172,9 @@ def _row(user: FoundUser) -> str:
         fold_username(email) if isinstance(email, str) else None,
         msgspec.json.encode(claims).decode(),
     )
+
+
+def _tuple(*values: object) -> str:
     return f"({', '.join(map(_literal, values))})"
 
 

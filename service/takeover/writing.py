@@ -70,6 +70,7 @@ def _settings(
     yield f"issuer: {quote(issuer.replace('${', '$${'))}"
     yield f"include: [{', '.join(files)}]"
     settings = dict(found.settings)
+    users = settings.pop("users", None) if written.in_sql else None
     signing = settings.pop("signing", {})
     if signing or keys.jwks:
         yield "signing:"
@@ -78,4 +79,6 @@ def _settings(
         yield from keys.lines() if keys.jwks else ()
     for key, value in sorted(settings.items()):
         yield f"{key}: {write_value(value, folder.keep_secret)}"
-    yield from sql_settings() if written.in_sql else ()
+    if written.in_sql:
+        by_address = isinstance(users, dict) and users.get("sign_in_by_email") is True
+        yield from sql_settings(by_address=by_address)

@@ -49,6 +49,29 @@ async def test_a_user_is_found_by_subject_alone(registry: Live) -> None:
     assert (await users.by_subject(ALICE.sub), await users.by_subject("alice")) == (ALICE, None)
 
 
+async def test_an_address_is_a_name_only_where_that_is_configured(registry: Live) -> None:
+    mail = "Alice@Example.com"
+    registry.current = replace(REGISTRY, users=(replace(ALICE, claims={"email": mail}), BOB))
+    names = ["alice@example.com", " ALICE@example.com"]
+    for is_on, found in ((False, None), (True, ALICE.sub)):
+        users = FileUsers(registry, sign_in_by_email=is_on)
+        assert {getattr(await users.by_username(name), "sub", None) for name in names} == {found}
+        assert [user.username for user in await users.list_users("al", 9)] == ["alice"]
+
+
+async def test_an_address_that_two_have_or_that_is_a_name_is_nobodys(registry: Live) -> None:
+    shared, taken = {"email": "both@example.com"}, {"email": BOB.username}
+    alice, carol = (
+        replace(ALICE, claims=shared),
+        replace(ALICE, sub="9", username="c", claims=shared),
+    )
+    eve = replace(ALICE, sub="10", username="eve", claims=taken)
+    registry.current = replace(REGISTRY, users=(alice, carol, eve, BOB))
+    users = FileUsers(registry, sign_in_by_email=True)
+    assert await users.by_username("both@example.com") is None
+    assert await users.by_username(BOB.username) == BOB
+
+
 async def test_a_reload_counts_at_once(registry: Live) -> None:
     users = FileUsers(registry)
     assert await users.by_username("alice") == ALICE

@@ -133,3 +133,6 @@ class Users(msgspec.Struct, frozen=True, kw_only=True):
     my_package.mail:MyNotifier. null: nobody; the audit log has every change."""
     list: tuple[User, ...] = ()
     """The users, for source: file."""
+    sign_in_by_email: bool = False
+    """true: a user of the list may sign in by the e-mail address in the claim `email`, too, verified or not, if no other user has it.
+    What names other sources accept says their own configuration, such as `users.sql.queries.by_username`."""

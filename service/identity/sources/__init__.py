@@ -50,7 +50,7 @@ class SourceModule(Protocol):
 def open_users(settings: Users, tools: Tools) -> Directory:
     """Return the users of the configured source; CannotServe if it cannot be made."""
     if settings.source == "file":
-        return FileUsers(tools.registry)
+        return FileUsers(tools.registry, sign_in_by_email=settings.sign_in_by_email)
     from service.identity.sources import last_seen, outside  # noqa: PLC0415 - not for users of the file
 
     seen = last_seen.LastSeen(stores=tools.stores, seal=tools.seal, grace=settings.grace)
