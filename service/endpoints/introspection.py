@@ -48,7 +48,7 @@ INACTIVE: Mapping[str, object] = {"active": False}
 
 
 class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Tells API resources and scopes about tokens for them, and clients about their own."""
+    """Tells API resources and scopes about tokens for them, and clients about their own and those for the API that they run."""
 
     client_auth: ClientAuthentication
     active_tokens: ActiveTokens
@@ -174,9 +174,10 @@ class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.registry.current.details_for(token.authorization_details, (api.name,))
 
     def _claims_for_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
-        """Return the token's claims, with the `sub` that this client knows (OIDC Core §8)."""
+        """Return the token's claims, with the `sub` that this client knows (OIDC Core §8); of a token of others, as the API that the client runs."""
         if token.claims["client_id"] != client.client_id:
-            return INACTIVE
+            api = self.registry.current.api_resources.get(client.api_resource or "")
+            return INACTIVE if api is None else self._claims_for_api(token, api)
         claims = dict(token.claims)
         if token.subject is not None:
             claims["sub"] = self.identifiers.find_sub(client, token.subject)

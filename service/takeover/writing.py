@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from service.takeover.folder import NewFolder, new_folder
 from service.takeover.found import Found, FoundUser
@@ -41,7 +42,7 @@ def write(
 ) -> None:
     """Write the folder; raise FolderRefused, and then nothing is there."""
     with new_folder(target, replace=replace) as folder:
-        written = write_users(folder, users, found.rp_id)
+        written = write_users(folder, users, found.rp_id or urlsplit(issuer).hostname)
         _write_registry(folder, found)
         if keys.jwks:
             with folder.open("keys.json") as file:

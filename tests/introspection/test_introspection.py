@@ -174,6 +174,20 @@ async def test_other_clients_tokens_are_inactive_for_a_client(service: RunningSe
         assert told(await service.introspect(tokens[name], caller="machine")) == INACTIVE
 
 
+async def test_a_client_introspects_tokens_for_the_api_that_it_runs(
+    service: RunningService,
+) -> None:
+    tokens = await service.user_token(scope="api1 api2")
+    credentials: dict[str, Any] = {"client_id": "api1", "client_secret": "api1-secret"}
+    as_client = await service.post(
+        "/connect/introspect", token=tokens["access_token"], **credentials
+    )
+    assert told(as_client) == told(await service.introspect(tokens["access_token"], caller="api1"))
+    other = await service.user_token(scope="api2")
+    refused = await service.post("/connect/introspect", token=other["access_token"], **credentials)
+    assert told(refused) == INACTIVE
+
+
 async def test_a_refresh_token_is_inactive_for_a_resource(service: RunningService) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
     assert told(await service.introspect(tokens["refresh_token"])) == INACTIVE

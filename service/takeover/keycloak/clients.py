@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -27,6 +28,8 @@ BUILT_IN = frozenset(
     }
 )
 """The clients that every realm has for itself."""
+_TRANSLATED = re.compile(r"\$\{.*\}", re.DOTALL)
+"""A name that stands for a text in each language."""
 _FOR_USERS = frozenset({"authorization_code", "implicit", "password", DEVICE_CODE, CIBA})
 _ALGORITHMS = {
     "id_token_signed_response_alg": "id.token.signed.response.alg",
@@ -192,7 +195,7 @@ def _appearance(node: Node) -> Mapping[str, object]:
     """Return what users see of a client."""
     name, attributes = node.text("name"), node.below("attributes")
     return {
-        "client_name": name if name and "${" not in name else None,
+        "client_name": name if name and not _TRANSLATED.fullmatch(name) else None,
         "client_uri": _link(node, node.text("baseUrl")),
         "logo_uri": attributes.text("logoUri") or None,
         "policy_uri": attributes.text("policyUri") or None,

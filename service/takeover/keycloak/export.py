@@ -63,11 +63,13 @@ def read_realm(export: Export) -> RealmMembers:
     settings: dict[str, object] = {}
     lists: dict[str, list[Node]] = {name: [] for name in _LISTS}
     accounts: list[Node] = []
+    people = 0
     seen = set[str]()
     for node in read_members(export.realm, seen=seen):
         if not node.key:
             raise unreadable(export.realm, node.place, "this is a list: export one realm")
         if node.key == "users":
+            people += not _is_service_account(node)
             accounts += [node] if _is_service_account(node) else []
         elif node.key in _LISTS and "[" in node.place:
             lists[node.key].append(node)
@@ -76,8 +78,10 @@ def read_realm(export: Export) -> RealmMembers:
     if not isinstance(settings.get("realm"), str):
         raise unreadable(export.realm, "realm", "this is no export of a realm of Keycloak")
     for node in read_users(export, only_files=True):
+        people += not _is_service_account(node)
         accounts += [node] if _is_service_account(node) else []
-    has_users = "users" in seen or bool(export.users)
+    # Of the users, partial exports have those that stand for clients only.
+    has_users = people > 0 or ("users" in seen and not accounts)
     return RealmMembers(Node("", settings), lists, accounts, has_users)
 
 

@@ -1,0 +1,204 @@
+"""A realm that a real Keycloak has exported becomes a configuration with the same clients, claims, roles and keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from tests.takeover.conftest import Import, invoke, report_of
+
+HERE = Path(__file__).parent / "keycloak"
+EXPORT = HERE / "export"
+ANSWERS: dict[str, Any] = json.loads((HERE / "answers.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the realm was written to."""
+    out = tmp_path_factory.mktemp("taken") / "out"
+    issuer = "https://id.example.com/realms/shop"
+    result = invoke("import", "keycloak", str(EXPORT), "--out", str(out), "--issuer", issuer)
+    assert result.exit_code == 4
+    assert invoke("check", str(out / "config.yaml")).exit_code == 0
+    return out
+
+
+def entries(taken: Path, section: str) -> dict[str, dict[str, Any]]:
+    """The entries of a section, by their names."""
+    found: list[dict[str, Any]] = yaml.safe_load((taken / "registry.yaml").read_text())[section]
+    return {str(each.get("client_id", each.get("name"))): each for each in found}
+
+
+def people(taken: Path) -> dict[str, dict[str, Any]]:
+    """The users by name."""
+    users: list[dict[str, Any]] = yaml.safe_load((taken / "users.yaml").read_text())["users"][
+        "list"
+    ]
+    return {each["username"]: each for each in users}
+
+
+@pytest.mark.parametrize("name", ["alice", "bob", "carol", "dave", "grace"])
+def test_a_user_keeps_the_subject_and_all_claims(taken: Path, name: str) -> None:
+    user, theirs = people(taken)[name], ANSWERS["users"][name]
+    assert user["sub"] == theirs["userinfo"]["sub"]
+    claims = sorted_lists(user["claims"])
+    expected = theirs["access"] | theirs["userinfo"]
+    for protocol in ("exp", "iat", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "acr", "scope"):
+        expected.pop(protocol, None)
+    assert sorted_lists(expected).items() <= claims.items()
+
+
+def sorted_lists(value: Any) -> Any:
+    """The value with all lists in one order."""
+    if isinstance(value, dict):
+        return {key: sorted_lists(each) for key, each in value.items()}
+    return sorted(value) if isinstance(value, list) else value
+
+
+def test_roles_are_those_of_composites_groups_and_the_groups_above(taken: Path) -> None:
+    alice, bob = (people(taken)[name]["claims"] for name in ("alice", "bob"))
+    assert {"manager", "clerk", "auditor", "default-roles-shop"} <= {
+        *alice["realm_access"]["roles"]
+    }
+    assert alice["resource_access"]["orders"]["roles"] == ["read", "write"]
+    assert bob["resource_access"]["orders"]["roles"] == ["read"]
+    assert "manager" not in bob["realm_access"]["roles"]
+
+
+def test_service_accounts_are_no_people_but_their_clients_keep_their_roles(taken: Path) -> None:
+    names = {"alice", "bob", "carol", "dave", "erin", "frank", "grace"}
+    assert people(taken).keys() == names
+    machine = entries(taken, "clients")["machine"]
+    theirs = ANSWERS["machine"]["realm_access"]["roles"]
+    assert sorted(theirs) == machine["claims"]["realm_access"]["roles"]
+    assert "always_send_client_claims" not in machine
+
+
+def test_each_published_signing_key_has_its_kid_and_verifies(taken: Path) -> None:
+    keys = json.loads((taken / "keys.json").read_text())
+    published = {key["kid"]: key for key in ANSWERS["jwks"]["keys"] if key["use"] == "sig"}
+    ours = {key["kid"]: key for key in keys["keys"]}
+    assert ours.keys() == published.keys()
+    for kid, key in published.items():
+        public = {
+            name: key[name] for name in ("kty", "n", "e", "crv", "x", "y", "alg") if name in key
+        }
+        assert public.items() <= ours[kid].items()
+    assert not any({"d", "p", "k"} & key.keys() for key in keys["keys"])
+    jwt.decode(ANSWERS["access_token"], KeySet.import_key_set(keys), algorithms=["RS256"])
+
+
+def test_clients_authenticate_as_before(taken: Path) -> None:
+    clients = entries(taken, "clients")
+    assert clients["spa"]["require_client_secret"] is False
+    assert "client_secrets" not in clients["signer"]
+    assert clients["signer"]["token_endpoint_auth_method"] == "private_key_jwt"
+    assert clients["hmac"]["token_endpoint_auth_method"] == "client_secret_jwt"
+    reference = clients["hmac"]["client_secrets"][0]["value"]
+    file = taken / reference.removeprefix("${file:").removesuffix("}")
+    assert file.read_text() == "hmac-secret-hmac-secret-hmac-secret-hmac\n"
+
+
+def test_uris_are_absolute_and_patterns_are_left_out(taken: Path) -> None:
+    clients = entries(taken, "clients")
+    spa, web = clients["spa"], clients["web"]
+    assert spa["redirect_uris"] == ["http://localhost:5173/cb", "http://localhost:5173/silent"]
+    assert spa["post_logout_redirect_uris"] == ["http://localhost:5173/", *spa["redirect_uris"]]
+    assert sorted(web["redirect_uris"]) == [
+        "http://127.0.0.1/cb",
+        "https://shop.example.com/callback",
+    ]
+    assert web["client_uri"] == "https://shop.example.com/home"
+
+
+def test_flows_are_grant_types(taken: Path) -> None:
+    grants = {name: each["allowed_grant_types"] for name, each in entries(taken, "clients").items()}
+    assert grants["spa"] == ["authorization_code", "refresh_token"]
+    assert grants["machine"] == ["client_credentials"]
+    assert grants["legacy"] == ["implicit"]
+    assert grants["tv"][0].endswith("device_code")
+    assert grants["bank"][0].endswith("ciba")
+    assert grants["stock"][1].endswith("token-exchange")
+
+
+def test_the_names_of_a_client_are_data(taken: Path) -> None:
+    text = (taken / "registry.yaml").read_text()
+    assert 'client_name: "Shop: \\"Büro\\" $${x} #1"' in text
+    comments = [line.strip() for line in text.splitlines() if line.strip().startswith("#")]
+    assert not any(name in " ".join(comments) for name in ('web"', "Büro", "spa", "shop"))
+
+
+def test_audiences_are_apis_with_the_scope_values_that_lead_to_them(taken: Path) -> None:
+    apis = entries(taken, "api_resources")
+    assert apis["orders"]["scopes"] == ["orders:read", "orders:write"]
+    assert {"realm_access", "resource_access", "department"} <= {*apis["orders"]["user_claims"]}
+    assert apis["stock"]["secrets"]
+    assert entries(taken, "api_scopes")["orders:write"]["display_name"] == "Change your orders"
+
+
+def test_fixed_claims_have_their_type_and_no_prefix(taken: Path) -> None:
+    web = entries(taken, "clients")["web"]
+    assert (web["claims"], web["client_claims_prefix"]) == ({"plan": {"tier": 3}}, "")
+
+
+def test_seeds_are_files_and_the_counter_of_a_passkey_is_kept(taken: Path) -> None:
+    factors = json.loads((taken / "factors.json").read_text())
+    by_sub = {each["sub"][-1]: each for each in factors["users"]}
+    assert by_sub.keys() == {"2", "3", "7"}
+    seeds = [(taken / by_sub[at]["totp"]["seed"][7:-1]).read_text().strip() for at in "23"]
+    assert seeds == ["IRVTGU3FIVSDAZSCN5RDCMRTGQ2TMNZYHEYA", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"]
+    (passkey,) = by_sub["7"]["passkeys"]
+    assert (passkey["sign_count"], passkey["transports"]) == (7, ["usb", "nfc"])
+    assert factors["rp_id"] == "id.example.com"
+
+
+def test_the_report_has_no_secret_and_no_hash(import_realm: Import) -> None:
+    texts = [path.read_text() for path in EXPORT.iterdir()]
+    users = [user for text in texts for user in json.loads(text).get("users", [])]
+    secrets = [
+        json.loads(each["secretData"]).get("value")
+        for user in users
+        for each in user.get("credentials", [])
+    ]
+    secrets += [
+        each["secret"]
+        for text in texts
+        for each in json.loads(text).get("clients", [])
+        if "secret" in each
+    ]
+    for style in ("text", "json"):
+        report = import_realm(EXPORT, "--report", style, out=None).stdout
+        assert [each for each in secrets if each and each in report] == []
+
+
+def test_a_partial_export_is_masked_and_says_what_is_missing(import_realm: Import) -> None:
+    report = report_of(import_realm(HERE / "partial.json", "--report", "json"))
+    rows = {row["place"]: row for row in report["not_taken"]}
+    masked = [row for row in rows.values() if row["reason"] == "the secret is masked"]
+    assert len(masked) >= 7
+    assert rows["users"]["reason"] == "the export has no users"
+    assert any(
+        "no private key" in row["reason"] or "no keys" in row["reason"] for row in rows.values()
+    )
+    assert report["taken"]["clients"] >= 3
+
+
+def test_the_file_of_the_realm_alone_says_that_the_users_are_missing(import_realm: Import) -> None:
+    report = report_of(import_realm(EXPORT / "shop-realm.json", "--report", "json"))
+    assert "users" in [row["place"] for row in report["not_taken"]]
+    assert "users" not in report["taken"]
+
+
+def test_public_keys_come_from_a_jwks_of_the_realm(import_realm: Import, tmp_path: Path) -> None:
+    (tmp_path / "jwks.json").write_text(json.dumps(ANSWERS["jwks"]))
+    import_realm(HERE / "partial.json", "--jwks", str(tmp_path / "jwks.json"))
+    keys = json.loads((tmp_path / "out/keys.json").read_text())["keys"]
+    assert {key["kid"] for key in keys} == {
+        key["kid"] for key in ANSWERS["jwks"]["keys"] if key["use"] == "sig"
+    }

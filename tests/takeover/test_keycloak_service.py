@@ -1,0 +1,232 @@
+"""What worked at the real Keycloak works at this service, once its realm is taken over."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pyotp
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, OctKey
+
+from service.config.schema.file import Settings
+from tests.conftest import ENCRYPTION_KEY, redis_running
+from tests.driving.browser import Browser
+from tests.driving.ports import lasting_ports
+from tests.driving.program import program_running
+from tests.driving.service import claims_in, header_of
+from tests.takeover.conftest import invoke
+
+HERE = Path(__file__).parent / "keycloak"
+ANSWERS: dict[str, Any] = json.loads((HERE / "answers.json").read_text())
+BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+OURS = {
+    "token": "connect/token",
+    "userinfo": "connect/userinfo",
+    "auth": "connect/authorize",
+    "token/introspect": "connect/introspect",
+    "certs": ".well-known/jwks.json",
+}
+EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The issuer of the realm, served from what the import has written; second factors are loaded."""
+    folder = tmp_path_factory.mktemp("service")
+    (port,) = lasting_ports(1)
+    issuer, out = f"http://localhost:{port}/realms/shop", folder / "out"
+    invoke("import", "keycloak", str(HERE / "export"), "--out", str(out), "--issuer", issuer)
+    config = out / "config.yaml"
+    keyed = config.read_text().replace("signing:", f"signing:\n  encryption_key: {ENCRYPTION_KEY}")
+    with redis_running(folder) as (store, _):
+        config.write_text(f"{keyed}store: {{url: '{store}'}}\n")
+        loaded = invoke("factors", "load", str(out / "factors.json"), "--config", str(config))
+        assert loaded.exit_code == 0, loaded.output
+        with program_running(config, ("--port", str(port)), {}) as program:
+            program.url()
+            yield issuer
+
+
+class Realm:
+    """The endpoints of the realm, at the paths that its clients know."""
+
+    def __init__(self, issuer: str) -> None:
+        self.issuer = issuer
+        self.http = httpx2.Client(timeout=60)
+
+    def url(self, name: str) -> str:
+        """The URL of an endpoint."""
+        if "path_aliases" in Settings.__struct_fields__:
+            return f"{self.issuer}/protocol/openid-connect/{name}"
+        return f"{self.issuer}/{OURS[name]}"
+
+    def token(self, client: str | None = None, **form: str) -> tuple[int, dict[str, Any]]:
+        """A token request by a client with a secret."""
+        credentials = {"client_id": client, "client_secret": secret_of(client)} if client else {}
+        answer = self.http.post(self.url("token"), data={**credentials, **form})
+        return answer.status_code, answer.json()
+
+    def sign_in(self, username: str, password: str, **form: str) -> tuple[int, dict[str, Any]]:
+        """The password grant."""
+        usual = {"scope": "openid orders:read department to-stock roles"}
+        sent = {"grant_type": "password", "username": username, "password": password}
+        return self.token("passwords", **usual, **sent, **form)
+
+
+@pytest.fixture(scope="module")
+def realm(issuer: str) -> Iterator[Realm]:
+    """The realm here."""
+    realm = Realm(issuer)
+    with realm.http:
+        yield realm
+
+
+def secret_of(client: str) -> str:
+    """The secret that the realm was made with."""
+    whole = {
+        "passwords": "passwords-secret-passwords-secret",
+        "machine": "machine-secret-machine-secret-12",
+    }
+    return whole.get(client, "stock-secret-stock-secret-stock-s")
+
+
+@pytest.mark.parametrize(
+    ("name", "user"),
+    [
+        pytest.param("alice", "alice", id="argon2"),
+        pytest.param("ALICE", "alice", id="in capitals"),
+        pytest.param("Alice@Example.com", "alice", id="by address"),
+        pytest.param("dave", "dave", id="pbkdf2 with sha1"),
+        pytest.param("dave@example.com", "dave", id="by an address that is not verified"),
+    ],
+)
+def test_a_password_works_as_before(realm: Realm, name: str, user: str) -> None:
+    status, answer = realm.sign_in(name, f"{user}-password")
+    assert status == 200, answer
+    token, theirs = claims_in(answer["access_token"]), ANSWERS["users"][user]["access"]
+    assert token["sub"] == theirs["sub"]
+    assert token["iss"] == realm.issuer
+    assert header_of(answer["access_token"])["typ"] == "JWT"
+    for claim in ("realm_access", "resource_access", "department", "email", "preferred_username"):
+        assert ordered(token.get(claim)) == ordered(theirs.get(claim)), claim
+
+
+def ordered(value: Any) -> Any:
+    """The value with all lists in one order."""
+    if isinstance(value, dict):
+        return {key: ordered(each) for key, each in value.items()}
+    return sorted(value) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [("alice", "wrong"), ("erin", "erin-password"), ("nobody", "nobody-password")],
+)
+def test_a_sign_in_that_failed_before_fails(realm: Realm, name: str, password: str) -> None:
+    status, answer = realm.sign_in(name, password)
+    assert (status, answer["error"]) == (400, "invalid_grant")
+
+
+def test_a_refresh_token_comes_without_offline_access_and_works(realm: Realm) -> None:
+    _, answer = realm.sign_in("alice", "alice-password")
+    renewed = realm.token(
+        "passwords", grant_type="refresh_token", refresh_token=answer["refresh_token"]
+    )
+    assert renewed[0] == 200, renewed
+
+
+def test_userinfo_has_the_claims_of_before(realm: Realm) -> None:
+    _, answer = realm.sign_in("alice", "alice-password")
+    headers = {"Authorization": f"Bearer {answer['access_token']}"}
+    claims = realm.http.get(realm.url("userinfo"), headers=headers).json()
+    assert ANSWERS["users"]["alice"]["userinfo"].items() <= claims.items()
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        pytest.param("bob", "IRVTGU3FIVSDAZSCN5RDCMRTGQ2TMNZYHEYA", id="text, pbkdf2 with sha256"),
+        pytest.param("carol", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", id="base32, pbkdf2 with sha512"),
+    ],
+)
+async def test_a_code_of_the_app_is_asked_for_and_works(realm: Realm, name: str, seed: str) -> None:
+    parameters = {
+        "client_id": "web",
+        "response_type": "code",
+        "redirect_uri": "https://shop.example.com/callback",
+        "scope": "openid",
+    }
+    browser = Browser(realm.issuer.partition("/realms")[0])
+    try:
+        page = await browser.get(f"{realm.url('auth')}?{httpx2.QueryParams(parameters)}")
+        page = await browser.log_in(page, name)
+        assert page.path.endswith("/account/second-factor"), page.text
+        page = await browser.submit(page, otp=next_code(seed))
+        assert page.status in {200, 302, 303}
+        assert page.path.endswith("/account/consent"), page.text
+    finally:
+        await browser.close()
+
+
+def next_code(seed: str) -> str:
+    """The code after the present one, which might have been used at the other server just before."""
+    return pyotp.TOTP(seed).generate_otp(int(time.time()) // 30 + 1)
+
+
+def test_a_machine_keeps_its_secret_and_its_roles(realm: Realm) -> None:
+    status, answer = realm.token("machine", grant_type="client_credentials", scope="orders:read")
+    assert status == 200, answer
+    token = claims_in(answer["access_token"])
+    theirs = ANSWERS["machine"]
+    assert ordered(token["realm_access"]) == ordered(theirs["realm_access"])
+    assert (token["sub"], token["aud"]) == ("machine", "orders")
+    refused = realm.token(
+        None, grant_type="client_credentials", client_id="machine", client_secret="x"
+    )
+    assert (refused[0], refused[1]["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.parametrize("client", ["signer", "hmac"])
+def test_a_client_keeps_its_key(realm: Realm, client: str) -> None:
+    secret = b"hmac-secret-hmac-secret-hmac-secret-hmac"
+    pem = (HERE / "signer.pem").read_bytes()
+    key: Any = ECKey.import_key(pem) if client == "signer" else OctKey.import_key(secret)
+    header = {"alg": "ES256", "kid": "signer-1"} if client == "signer" else {"alg": "HS256"}
+    claims = {
+        "iss": client,
+        "sub": client,
+        "aud": realm.issuer,
+        "jti": client,
+        "exp": int(time.time()) + 60,
+    }
+    form = {"client_assertion_type": BEARER, "client_assertion": jwt.encode(header, claims, key)}
+    status, answer = realm.token(grant_type="client_credentials", scope="orders:read", **form)
+    assert status == 200, answer
+
+
+def test_a_token_is_exchanged_and_introspected_as_before(realm: Realm) -> None:
+    _, answer = realm.sign_in("alice", "alice-password")
+    token, theirs = answer["access_token"], ANSWERS["exchange"]
+    kind = "urn:ietf:params:oauth:token-type:access_token"
+    form = {"subject_token": token, "subject_token_type": kind, "scope": "orders:read"}
+    status, exchanged = realm.token("stock", grant_type=EXCHANGE, **form)
+    assert status == 200, exchanged
+    claims = claims_in(exchanged["access_token"])
+    assert (claims["sub"], claims["aud"]) == (theirs["sub"], "orders")
+    form = {"token": token, "client_id": "stock", "client_secret": secret_of("stock")}
+    introspected = realm.http.post(realm.url("token/introspect"), data=form).json()
+    assert introspected["active"] is ANSWERS["introspection"]["active"] is True
+    assert "stock" in introspected["aud"]
+
+
+def test_the_keys_of_before_are_published(realm: Realm) -> None:
+    ours = {key["kid"] for key in realm.http.get(realm.url("certs")).json()["keys"]}
+    assert {key["kid"] for key in ANSWERS["jwks"]["keys"] if key["use"] == "sig"} <= ours
