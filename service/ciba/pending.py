@@ -110,7 +110,7 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find_all_of(self, subject: str) -> Sequence[PendingRequest]:
         """Return what waits for a user, the oldest first."""
-        refs = await self.stores.kv.read_members(self._waiting.members(digest(subject)))
+        (refs,) = await self.stores.kv.read_members(self._waiting.members(digest(subject)))
         found = [await self.find(ref, subject) for ref in refs[:MAX_WAITING]]
         pending = [one for one in found if one is not None]
         return sorted(pending, key=lambda one: one.shown.created_at)

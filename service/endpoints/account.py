@@ -83,9 +83,9 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             await self.visits.visitors.sessions.end(session)
 
     async def _end_others(self, current: Session) -> None:
-        for session in await self.visits.visitors.sessions.find_all_of(current.subject):
-            if session.id != current.id:
-                await self.visits.visitors.sessions.end(session)
+        sessions = self.visits.visitors.sessions
+        found = await sessions.find_all_of(current.subject)
+        await sessions.end(*[one for one in found if one.id != current.id])
 
     async def _sign_out(self, visit: Visit, current: Session) -> web.Response:
         """End this browser's session; frames tell the clients that use front-channel logout."""

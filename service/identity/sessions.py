@@ -111,54 +111,77 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             max(use or 0, session.started_at) for session, use in zip(sessions, found, strict=True)
         )
 
-    async def end(self, session: Session) -> tuple[str, ...]:
-        """End the session with its tokens, all but the offline ones; return its clients' ids.
+    async def end(self, *sessions: Session) -> tuple[str, ...]:
+        """End sessions with their tokens, all but the offline ones; return their clients' ids.
 
-        Their logouts are queued before the end (OIDC Back-Channel Logout §2.5). The session
-        goes last, so that an end that was cut short can be repeated; what was granted meanwhile is
-        in the indexes by then.
+        Many sessions take as many round trips as one. The logouts of their clients are queued before
+        the end (OIDC Back-Channel Logout §2.5). The sessions go last, so that an end that was cut short
+        can be repeated; what was granted meanwhile is in the indexes by then.
         """
+        clients: list[str] = []
+        for some in steps(sessions):
+            clients += await self._end_some(some)
+        return tuple(clients)
+
+    async def _end_some(self, sessions: Sequence[Session]) -> list[str]:
         stores, kv = self.stores, self.stores.kv
-        writes, clients = await self._end_dependents(session)
-        await kv.write(
-            *writes,
-            stores.session_uses.drop(session.id),
-            stores.subject_sessions.remove(digest(session.subject), session.id),
-            *provider_sessions.unlist(stores, session),
-            stores.sessions.drop(session.id),
-            durable=True,
-        )
-        writes, later = await self._end_dependents(session, but=clients)
-        await kv.write(
-            *writes,
-            stores.session_authorizations.drop(session.id),
-            stores.session_clients.drop(session.id),
-        )
+        writes, queued = await self._end_dependents(sessions)
+        for one in sessions:
+            writes += (
+                stores.session_uses.drop(one.id),
+                stores.subject_sessions.remove(digest(one.subject), one.id),
+                *provider_sessions.unlist(stores, one),
+                stores.sessions.drop(one.id),
+            )
+        await kv.write(*writes, durable=True)
+        writes, later = await self._end_dependents(sessions, queued=queued)
+        for one in sessions:
+            writes += (
+                stores.session_authorizations.drop(one.id),
+                stores.session_clients.drop(one.id),
+            )
+        await kv.write(*writes)
         self.ended.set()
-        self.emit(SessionEnded(session_id=session.id, subject=session.subject))
-        return (*clients, *later)
+        for one in sessions:
+            self.emit(SessionEnded(session_id=one.id, subject=one.subject))
+        return [client_id for _, client_id in (*queued, *later)]
 
     async def _end_dependents(
-        self, session: Session, *, but: Collection[str] = ()
-    ) -> tuple[list[Command], list[str]]:
-        """Queue the logouts of its clients `but` for some; return the last writes that end what depends on it, and those clients.
+        self, sessions: Sequence[Session], *, queued: Collection[tuple[Session, str]] = ()
+    ) -> tuple[list[Command], list[tuple[Session, str]]]:
+        """Queue the logouts of clients that are not `queued` yet; return the last writes that end what depends on the sessions, and those logouts.
 
         A full Redis refuses to queue, but would execute the other writes: so those come in the next round trip.
         Offline authorizations outlive their session (OIDC Core §11).
         """
-        stores, owner = self.stores, digest(session.subject)
-        known, writes = frozenset(but), list[Command]()
-        clients = await stores.kv.read_members(stores.session_clients.members(session.id))
-        others = [one for one in clients if one not in known]
-        for some in steps(others):
-            await stores.kv.write(*queue_logouts(stores, session, some), durable=True)
-        listed = stores.session_authorizations.members(session.id)
-        async for found in stores.walk_listed(listed, stores.authorizations.read):
-            await stores.kv.write(*writes, durable=True)
-            ended = [one.id for one in found if not one.is_offline]
-            writes = [stores.authorizations.drop(one) for one in ended]
-            writes += [stores.subject_authorizations.remove(owner, one) for one in ended]
-        return writes, others
+        stores, kv = self.stores, self.stores.kv
+        writes = list[Command]()
+        listed = await kv.read_members(
+            *[stores.session_clients.members(one.id) for one in sessions],
+            *[stores.session_authorizations.members(one.id) for one in sessions],
+        )
+        known = {(one.id, client_id) for one, client_id in queued}
+        logouts = [
+            (one, client_id)
+            for one, clients in zip(sessions, listed, strict=False)
+            for client_id in clients
+            if (one.id, client_id) not in known
+        ]
+        for some in steps(logouts):
+            await kv.write(*queue_logouts(stores, some), durable=True)
+        granted = [each for members in listed[len(sessions) :] for each in members]
+        async for found in stores.walk(granted, stores.authorizations.read):
+            await kv.write(*writes, durable=True)
+            writes = [
+                write
+                for one in found
+                if not one.is_offline
+                for write in (
+                    stores.authorizations.drop(one.id),
+                    stores.subject_authorizations.remove(digest(str(one.subject)), one.id),
+                )
+            ]
+        return writes, logouts
 
     async def find_all_of(self, subject: str) -> tuple[Session, ...]:
         listed = self.stores.subject_sessions.members(digest(subject))
@@ -232,10 +255,10 @@ def note_client(stores: Stores, client: Client, session: Session) -> list[Comman
     return [clients.add(session.id, client.client_id, expires_at=ends_at)]
 
 
-def queue_logouts(stores: Stores, session: Session, client_ids: Iterable[str]) -> list[Command]:
-    """Queue a logout for each of these clients; whether it can be delivered is decided later."""
+def queue_logouts(stores: Stores, logouts: Iterable[tuple[Session, str]]) -> list[Command]:
+    """Queue the logout from each session at each client; whether it can be delivered is decided later."""
     writes: list[Command] = []
-    for client_id in client_ids:
+    for session, client_id in logouts:
         delivery = LogoutDelivery(
             client_id=client_id,
             session_id=session.id,

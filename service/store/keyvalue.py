@@ -137,10 +137,10 @@ class KeyValue:
             return self._ask(channel, writes)
         return self._ask(channel, writes, partial(_forget, self.tracking, writes))
 
-    async def read_members(self, command: Command) -> tuple[str, ...]:
-        """Return the members of an index or queue that a command asks for."""
-        (found,) = await self._ask(self._channel, [command])
-        return tuple([member.decode() for member in found])
+    async def read_members(self, *commands: Command) -> list[tuple[str, ...]]:
+        """Return the members of the indexes or queues that commands ask for."""
+        found = await self._ask(self._channel, commands)
+        return [tuple([member.decode() for member in members]) for members in found]
 
     async def get(self, key: str) -> bytes | None:
         """Return the raw value of a key, for `replace`."""

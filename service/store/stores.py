@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
@@ -140,11 +140,18 @@ class Stores:
     async def walk_listed(
         self, listed: Command, read: Callable[[str], Read[T]]
     ) -> AsyncIterator[list[T]]:
-        """Return the records that still exist of those that a command lists, in steps.
+        """Return the records that still exist of those that a command lists, in steps."""
+        (members,) = await self.kv.read_members(listed)
+        async for found in self.walk(members, read):
+            yield found
+
+    async def walk(
+        self, members: Sequence[str], read: Callable[[str], Read[T]]
+    ) -> AsyncIterator[list[T]]:
+        """Return the records of these members that still exist, in steps.
 
         However many requests walk through long lists, one of them takes a step in a turn of the loop.
         """
-        members = await self.kv.read_members(listed)
         for some in steps(members):
             if len(members) <= STEP:
                 found = await self.kv.read(*map(read, some))
@@ -186,4 +193,5 @@ class Stores:
             return ()
         hundredth = index.limit // 100
         leaving = min(count - index.limit, hundredth + 1) + hundredth
-        return await self.kv.read_members(index.first(selector, digest, count=leaving))
+        (surplus,) = await self.kv.read_members(index.first(selector, digest, count=leaving))
+        return surplus

@@ -85,6 +85,32 @@ async def test_all_other_sessions_end_at_once(
     assert SessionEnded(subject="818727", session_id=there) in events
 
 
+async def test_many_other_sessions_end_in_as_many_round_trips_as_one(
+    service: RunningService, browser: Browser
+) -> None:
+    app = ClientApp(service, browser)
+    taken = [await round_trips_of_ending_others(app, others) for others in (1, 6)]
+    assert taken[0] == taken[1]
+
+
+async def round_trips_of_ending_others(app: ClientApp, others: int) -> float:
+    """The requests to the store when the user signs out everywhere else, with so many other sessions."""
+    for _ in range(1 + others):
+        app.browser.forget_cookies()
+        await app.tokens()
+    page = await account(app.browser)
+    assert len(sessions_on(page)) > others
+    before = await store_requests(app.service)
+    page = await app.browser.submit(page, session=None, action="end-other-sessions")
+    assert len(sessions_on(page)) == 1
+    return await store_requests(app.service) - before
+
+
+async def store_requests(service: RunningService) -> float:
+    shown = (await service.get("/metrics")).body.decode()
+    return float(re.findall(r"store_seconds_count (\S+)", shown)[0])
+
+
 async def test_ending_other_sessions_does_not_end_those_of_other_users(
     app: ClientApp, other_app: ClientApp
 ) -> None:

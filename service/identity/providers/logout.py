@@ -88,8 +88,7 @@ class ProviderLogout(msgspec.Struct, frozen=True, kw_only=True):
             self.stores, provider.name, sub=sub, sid=sid, at=token.issued_at
         )
         found = await provider_sessions.find_sessions(self.stores, provider.name, sub=sub, sid=sid)
-        for session in found:
-            await self.sessions.end(session)
+        await self.sessions.end(*found)
         return len(found)
 
     async def _use_up(self, provider: IdentityProvider, token: LogoutToken) -> None:
