@@ -25,7 +25,6 @@ Section = Literal[
 ]
 _NO_FACTORS: Mapping[str, object] = {}
 _NO_PLACES: Mapping[tuple[str, str], str] = {}
-BY_HAND = "mend it in the export, or write the entry by hand"
 
 
 class SecretText(types.Confidential, frozen=True):
@@ -98,7 +97,7 @@ class Found:
         try:
             yield
         except Misplaced as error:
-            self.report.leave_out(error.place or place, error.reason, BY_HAND)
+            self.report.leave_out(error.place or place, error.reason, error.remedy)
 
 
 Source = Callable[[Path, Found], Iterator[FoundUser]]

@@ -16,8 +16,8 @@ from service.model.user import User, fold_username
 from service.start.checks import START_RULES
 from service.start.load import builtin_catalogue
 from service.start.rules import file_rules
-from service.takeover.found import BY_HAND, Entry, Found, FoundUser, SecretText, Section
-from service.takeover.node import quoted
+from service.takeover.found import Entry, Found, FoundUser, SecretText, Section
+from service.takeover.node import BY_HAND, quoted
 from service.takeover.report import Report
 
 MAX_DEPTH = 20

@@ -12,14 +12,15 @@ import msgspec
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 _SWITCHES = {"true": True, "false": False, "": None}
 _LONGEST_NAME = 60
+BY_HAND = "mend it in the export, or write the entry by hand"
 
 
 class Misplaced(ValueError):
-    """A value is not of the type that it has in such an export; the message does not repeat it."""
+    """A value is not of the type that it has in such an export, or means nothing here; the message does not repeat it."""
 
-    def __init__(self, place: str, reason: str) -> None:
+    def __init__(self, place: str, reason: str, remedy: str = BY_HAND) -> None:
         super().__init__(f"{place}: {reason}")
-        self.place, self.reason = place, reason
+        self.place, self.reason, self.remedy = place, reason, remedy
 
 
 def quoted(name: object) -> str:

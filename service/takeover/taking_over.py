@@ -6,9 +6,12 @@ from pathlib import Path
 
 import msgspec
 
+from service.config.schema.file import Settings
 from service.takeover.found import Found
 from service.takeover.judging import UserJudge, keep_sound
+from service.takeover.node import Misplaced
 from service.takeover.public_keys import NoSigningKey, public_jwk, read_jwks
+from service.takeover.reading import unreadable
 from service.takeover.report import Report
 from service.takeover.sources import SOURCES
 from service.takeover.writing import Keys, write
@@ -44,7 +47,12 @@ def take_over(asked: Takeover) -> Report:
     """
     report = Report()
     found = Found(report)
-    users = SOURCES[asked.kind](asked.path, found)
+    if "path_aliases" in Settings.__struct_fields__:
+        found.set("path_aliases", [asked.kind])
+    try:
+        users = SOURCES[asked.kind](asked.path, found)
+    except Misplaced as error:
+        raise unreadable(asked.path, error.place, error.reason) from error
     for place, jwk in read_jwks(asked.jwks) if asked.jwks else ():
         found.add_key(place, jwk)
     issuer = asked.issuer or found.issuer

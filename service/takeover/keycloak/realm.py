@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from service.config.schema.file import Settings
 from service.config.schema.users import Users
 from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.access import Access
@@ -52,8 +51,6 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
 
 def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -> None:
     name = realm.required_text("realm")
-    if "path_aliases" in Settings.__struct_fields__:
-        found.set("path_aliases", ["keycloak"])
     front = realm.below("attributes").text("frontendUrl")
     if front:
         found.issuer = f"{front.rstrip('/')}/realms/{name}"
