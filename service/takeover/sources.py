@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from service.takeover.dex import source as dex
 from service.takeover.found import Source
 from service.takeover.keycloak import realm as keycloak
 
 SOURCES: Mapping[str, Source] = {
+    "dex": dex.read,
     "keycloak": keycloak.read,
 }

@@ -1,0 +1,1 @@
+"""Takes over from dex: its config.yaml (https://dexidp.io/docs/configuration/)."""
