@@ -26,7 +26,6 @@ from aiohttp import ClientSession, DummyCookieJar
 from redis import Redis
 
 from service.app import create_app
-from service.identity.sources import circuit
 from service.keys import stored_keys
 from service.web.pages import locales
 from service.web.server.server import Runner
@@ -40,8 +39,6 @@ from tests.driving.starting import Starting
 ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
 
 Start = Callable[..., Awaitable[RunningService]]
-Change = Callable[[dict[str, Any]], None]
-"""A change of the configuration, in place."""
 
 
 REAL_ONLY = {"command", "mortal_redis", "chromium", "kind"}
@@ -290,29 +287,6 @@ def app_of(service: RunningService, browser: Browser) -> Callable[[str], ClientA
 def events(service: RunningService) -> list[object]:
     """The events of the service."""
     return service.events
-
-
-@pytest.fixture
-def reload(service: RunningService, config: dict[str, Any]) -> Callable[[Change], None]:
-    """Change the configuration of the running service."""
-
-    def reload(change: Change) -> None:
-        change(config)
-        service.reload(config)
-
-    return reload
-
-
-@pytest.fixture
-def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source of users that is unavailable gets no further request."""
-    monkeypatch.setattr(circuit, "PAUSE", 3600.0)
-
-
-@pytest.fixture
-def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source of users that is unavailable gets every request, so that no test waits for the circuit breaker."""
-    monkeypatch.setattr(circuit, "PAUSE", 0.0)
 
 
 @dataclass

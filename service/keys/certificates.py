@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -33,11 +32,7 @@ def is_valid_at(certificate: ClientCertificate, now: int) -> bool:
         parsed = parse_certificate(certificate.der)
     except ValueError:  # OpenSSL, which made the handshake, takes some that this library does not
         return False
-    return _is_valid_at(parsed, now)
-
-
-def _is_valid_at(certificate: x509.Certificate, now: int) -> bool:
-    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    begin, end = parsed.not_valid_before_utc, parsed.not_valid_after_utc
     return begin.timestamp() <= now <= end.timestamp()
 
 
@@ -71,21 +66,11 @@ def is_chained(certificate: ClientCertificate, authorities: bytes, now: int) -> 
     try:
         if not all(map(_verifies_fast, certificate.chain)):
             return False
-        shown = _valid_once(map(parse_certificate, certificate.chain), now)
-        builder.build_client_verifier().verify(parse_certificate(certificate.der), shown)
+        leaf, *intermediates = map(parse_certificate, (certificate.der, *certificate.chain))
+        builder.build_client_verifier().verify(leaf, intermediates)
     except (ValueError, UnsupportedAlgorithm, verification.VerificationError):
         return False
     return True
-
-
-def _valid_once(shown: Iterable[x509.Certificate], now: int) -> list[x509.Certificate]:
-    """Return one valid certificate for each authority and issuer: copies of one multiply the ways that a chain may go."""
-    found: dict[object, x509.Certificate] = {}
-    for each in shown:
-        if _is_valid_at(each, now):
-            key = each.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-            found.setdefault((each.subject, each.issuer, key), each)
-    return [*found.values()]
 
 
 @lru_cache(maxsize=1000)

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 
 from service.takeover.dex import source as dex
 from service.takeover.found import Source
+from service.takeover.hydra import source as hydra
+from service.takeover.identityserver import source as identityserver
 from service.takeover.keycloak import realm as keycloak
 
 SOURCES: Mapping[str, Source] = {
     "dex": dex.read,
+    "hydra": hydra.read,
+    "identityserver": identityserver.read,
     "keycloak": keycloak.read,
 }

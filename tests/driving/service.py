@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote_plus
@@ -82,11 +80,6 @@ class RunningService:
             sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
         body = pairs if raw is None else raw
         return await self.request("POST", path, data=body, headers=sent)
-
-    def reload(self, configuration: Mapping[str, Any]) -> None:
-        """Put a changed configuration in force."""
-        self.features.shared.configuration.file.write_text(json.dumps(configuration))
-        assert self.features.shared.registry.reload()
 
     async def get(self, path: str, /, **options: Any) -> Answer:
         """A GET."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
@@ -139,7 +140,8 @@ async def test_any_token_can_be_delegated_without_source_scopes(
 ) -> None:
     bad = (await service.user_token(scope="api2"))["access_token"]
     config["extension_grants"].pop()
-    service.reload(config)
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     assert (await delegate(service, bad, "gateway")).status == 200
 
 
@@ -225,7 +227,8 @@ async def test_a_disabled_user_is_not_delegated(
 ) -> None:
     new = (await delegate(service, token))["access_token"]
     config["users"]["list"][0]["enabled"] = False
-    service.reload(config)
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     assert (await delegate(service, token)).refusal == (400, "invalid_grant")
     assert not await service.is_active(new, caller="api2")
 
@@ -241,7 +244,8 @@ async def test_delegated_token_is_inactive_while_a_client_before_is_disabled(
     client = client_in(config, first if disabled == "first" else disabled)
     for enabled in (False, True):
         client["enabled"] = enabled
-        service.reload(config)
+        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.features.shared.registry.reload()
         assert await service.is_active(third) is enabled
 
 
@@ -253,7 +257,8 @@ async def test_delegated_token_is_inactive_when_a_client_before_is_removed(
     third = (await delegate(service, second, "api2", "api1"))["access_token"]
     assert await service.is_active(third)
     config["clients"].remove(client_in(config, removed))
-    service.reload(config)
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     assert not await service.is_active(third)
 
 
@@ -262,7 +267,8 @@ async def test_delegated_token_is_inactive_when_its_source_has_no_scope_left(
 ) -> None:
     new = (await delegate(service, token))["access_token"]
     client_in(config, "frontend")["allowed_scopes"] = ["api2"]
-    service.reload(config)
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
     assert not await service.is_active(new, caller="api2")
 
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-import time_machine
 from redis.asyncio import Redis
 
 from service.config.schema.server import Limits
@@ -34,13 +33,6 @@ async def kv(request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
         store = open_store(f"unix://{socket}", timeout=2)
     yield store
     await store.close()
-
-
-@pytest.fixture
-def still_clock() -> Iterator[time_machine.Traveller]:
-    """A clock that stands still until a test moves it."""
-    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
-        yield traveller
 
 
 @pytest.fixture(scope="session")

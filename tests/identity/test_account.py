@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -20,6 +21,12 @@ from tests.identity.people import ALICE, CAROL, Live, now
 
 DAY = 24 * 3600
 on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
+        yield traveller
 
 
 @pytest.fixture
@@ -92,26 +99,26 @@ async def test_user_sees_only_the_own_consents(consents: Consents) -> None:
 
 @on_embedded
 async def test_a_consent_lasts_a_year_from_its_last_use(
-    consents: Consents, still_clock: time_machine.Traveller
+    consents: Consents, clock: time_machine.Traveller
 ) -> None:
     await allow(consents, client(), "openid")
-    still_clock.shift(364 * DAY)
+    clock.shift(364 * DAY)
     await consents.prolong("1", client())
-    still_clock.shift(364 * DAY)
+    clock.shift(364 * DAY)
     assert len(await consents.find_all_of("1")) == 1
-    still_clock.shift(2 * DAY)
+    clock.shift(2 * DAY)
     assert (await scope(consents), await consents.find_all_of("1")) == (None, ())
 
 
 @on_embedded
 async def test_a_clients_own_consent_lifetime_is_not_renewed(
-    consents: Consents, still_clock: time_machine.Traveller
+    consents: Consents, clock: time_machine.Traveller
 ) -> None:
     web = client(consent_lifetime=30 * DAY)
     await allow(consents, web, "openid")
-    still_clock.shift(29 * DAY)
+    clock.shift(29 * DAY)
     await consents.prolong("1", web)
-    still_clock.shift(2 * DAY)
+    clock.shift(2 * DAY)
     assert await scope(consents) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -78,7 +79,8 @@ class Journey:
 
 def reload(service: RunningService, configuration: dict[str, Any]) -> None:
     """Put another registry in force."""
-    service.reload(configuration)
+    service.features.shared.configuration.file.write_text(json.dumps(configuration))
+    assert service.features.shared.registry.reload()
 
 
 def arrived(page: Page) -> bool:

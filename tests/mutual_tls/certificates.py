@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.driving.authority import DAY, FOR_CLIENTS, Certified
-from tests.driving.certificate import FOR_AUTHORITIES
+from tests.driving.authority import FOR_CLIENTS, Certified
 
 Make = Callable[[Certified], Certified]
 
@@ -37,17 +34,6 @@ def with_names(authority: Certified, *names: x509.GeneralName) -> Certified:
 def below(*constraints: x509.ExtensionType, **settings: Any) -> Make:
     """A certificate of an authority below the accepted one."""
     return lambda ca: ca.authority("CN=below", *constraints, **settings).issue()
-
-
-def renewed(ca: Certified) -> Certified:
-    """A certificate of an authority below, shown with the expired certificate of this authority, and with its present one."""
-    key, lifetimes = ec.generate_private_key(ec.SECP256R1()), (-DAY, 30 * DAY)
-    critical = (x509.BasicConstraints(ca=True, path_length=None), FOR_AUTHORITIES)
-    before, now = (
-        ca.issue("CN=below", extensions=(), critical=critical, key=key, since=-60 * DAY, until=end)
-        for end in lifetimes
-    )
-    return replace(now.issue(), chain=(before.certificate, now.certificate))
 
 
 USAGE = dict.fromkeys(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -21,7 +19,6 @@ from tests.mutual_tls.certificates import (
     below,
     excluded,
     only,
-    renewed,
     with_names,
 )
 from tests.mutual_tls.conftest import SUBJECT, certified_client
@@ -94,7 +91,6 @@ ACCEPTED: dict[str, Make] = {
     "of an RSA key": lambda ca: ca.issue(key=rsa.generate_private_key(65537, 2048)),
     "that may sign": lambda ca: ca.issue(critical=[only("digital_signature")]),
     "of an authority for other names": below(excluded(x509.DNSName("example.com"))),
-    "of an authority that is shown as it was and as it is": renewed,
 }
 
 
@@ -104,24 +100,6 @@ async def test_a_certificate_is_accepted(
     service: RunningService, authority: Certified, make: Make
 ) -> None:
     assert (await ask(service, make(authority))).status == 200
-
-
-@pytest.mark.rfc("5280#6.1")
-async def test_copies_of_an_authority_cost_no_more_than_one(service: RunningService) -> None:
-    key = rsa.generate_private_key(65537, 4096)
-    copies = [root("CN=copied", key=key) for _ in range(4)]
-    shown = copies[0].issue()
-
-    async def cost(count: int) -> float:
-        chain = tuple(copy.certificate for copy in copies[:count])
-        begun = process_time()
-        answer = await ask(service, replace(shown, chain=chain))
-        spent = process_time() - begun
-        assert answer.refusal == (401, "invalid_client")
-        return spent
-
-    one, four = [min([await cost(count) for _ in range(3)]) for count in (1, 4)]
-    assert four < 4 * one
 
 
 async def test_a_certificate_that_expires_is_refused_from_then_on(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Start
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 from tests.token_exchange.exchanging import EXCHANGE, exchange
@@ -34,11 +35,20 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
+@pytest.fixture
+async def replicas(
+    start: Start, config: dict[str, Any], store_url: str
+) -> tuple[RunningService, ...]:
+    """Two services on one Redis; the embedded store has one."""
+    first = await start(config)
+    return (first,) if store_url.startswith("memory") else (first, await start(config))
+
+
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 @pytest.mark.parametrize("source", ["access_token", "refresh_token"])
 @pytest.mark.parametrize("requested", ["access_token", "jwt", "refresh_token"])
 async def test_nothing_outlives_a_source_that_is_revoked_at_the_same_time(
-    replicas: list[RunningService], client: str, source: str, requested: str
+    replicas: tuple[RunningService, ...], client: str, source: str, requested: str
 ) -> None:
     tokens = await replicas[0].user_token(client, scope="api1 offline_access")
     first, last = replicas[0], replicas[-1]

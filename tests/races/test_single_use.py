@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, hashed
@@ -42,14 +43,27 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def app(replicas: list[RunningService]) -> AsyncIterator[ClientApp]:
+async def replicas(
+    start: Start, config: dict[str, Any], store_url: str
+) -> tuple[RunningService, ...]:
+    """Two services on one Redis; the embedded store has one."""
+    first = await start(config)
+    if store_url.startswith("memory"):
+        return (first,)
+    return (first, await start(config))
+
+
+@pytest.fixture
+async def app(replicas: tuple[RunningService, ...]) -> AsyncIterator[ClientApp]:
     """The client at the first of them."""
     browser = Browser(replicas[0].issuer)
     yield ClientApp(replicas[0], browser)
     await browser.close()
 
 
-async def all_at_once(replicas: list[RunningService], client: str, **form: str) -> list[Answer]:
+async def all_at_once(
+    replicas: tuple[RunningService, ...], client: str, **form: str
+) -> list[Answer]:
     """The same request, many times, at every replica."""
     return await asyncio.gather(
         *(replicas[n % len(replicas)].token(client, **form) for n in range(AT_ONCE))
@@ -65,7 +79,7 @@ ONE_WINNER = {(200, None): 1, (400, "invalid_grant"): AT_ONCE - 1}
 
 
 async def test_one_of_many_redemptions_of_a_code_wins_and_dies(
-    replicas: list[RunningService], app: ClientApp
+    replicas: tuple[RunningService, ...], app: ClientApp
 ) -> None:
     code = await app.code(scope="openid api1 offline_access")
     form = {"code": code, "redirect_uri": app.redirect_uri, "code_verifier": app.code_verifier}
@@ -99,7 +113,7 @@ async def test_a_wrong_verifier_that_comes_between_ends_the_grant_too(
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 async def test_one_of_many_uses_of_a_refresh_token_wins_and_its_family_dies(
-    replicas: list[RunningService], client: str
+    replicas: tuple[RunningService, ...], client: str
 ) -> None:
     first = await replicas[0].user_token(client, "api1 offline_access")
     form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
@@ -114,7 +128,7 @@ async def test_one_of_many_uses_of_a_refresh_token_wins_and_its_family_dies(
 
 
 async def test_uses_within_the_reuse_interval_get_the_same_successor(
-    replicas: list[RunningService],
+    replicas: tuple[RunningService, ...],
 ) -> None:
     first = await replicas[0].user_token("lenient", "api1 offline_access")
     form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
@@ -128,7 +142,7 @@ async def test_uses_within_the_reuse_interval_get_the_same_successor(
 
 @pytest.mark.rfc("7009#2.1")
 async def test_a_delegation_that_races_its_revocation_leaves_nothing_alive(
-    replicas: list[RunningService],
+    replicas: tuple[RunningService, ...],
 ) -> None:
     for client in ("frontend", "opaque"):
         source = (await replicas[0].user_token(client))["access_token"]
@@ -146,7 +160,7 @@ async def test_a_delegation_that_races_its_revocation_leaves_nothing_alive(
 @pytest.mark.parametrize("case", ["delegation", "exchange", "exchange of a refresh token"])
 @pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference token"])
 async def test_no_token_is_derived_from_one_that_was_revoked_since_it_was_read(
-    replicas: list[RunningService],
+    replicas: tuple[RunningService, ...],
     monkeypatch: pytest.MonkeyPatch,
     case: str,
     client: str,
@@ -176,7 +190,7 @@ async def test_no_token_is_derived_from_one_that_was_revoked_since_it_was_read(
 
 @pytest.mark.rfc("7009#2.1")
 async def test_a_refresh_that_races_its_revocation_leaves_nothing_alive(
-    replicas: list[RunningService],
+    replicas: tuple[RunningService, ...],
 ) -> None:
     for client in ("frontend", "opaque", "lenient"):
         first = await replicas[0].user_token(client, "api1 offline_access")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
@@ -116,7 +117,8 @@ async def test_revocation_counts_while_the_user_is_disabled(
     tokens = await service.user_token(client, "api1 offline_access")
     for enabled in (False, True):
         config["users"]["list"][0]["enabled"] = enabled
-        service.reload(config)
+        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.features.shared.registry.reload()
         if not enabled:
             await revoke(service, tokens[kind], client)
     assert not await service.is_active(tokens["access_token"])

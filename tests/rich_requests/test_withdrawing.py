@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,8 @@ def reload(service: RunningService, config: dict[str, Any]) -> Reload:
     """Put the changed registry in force."""
 
     def reload_registry() -> None:
-        service.reload(config)
+        service.features.shared.configuration.file.write_text(json.dumps(config))
+        assert service.features.shared.registry.reload()
 
     return reload_registry
 

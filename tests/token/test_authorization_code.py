@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from service.events.tokens import CodeReplayed
 from service.protocol.pkce import s256
@@ -190,5 +191,6 @@ async def test_a_user_who_is_disabled_meanwhile_gets_nothing(
 ) -> None:
     code = await app.code()
     config["users"]["list"][0]["enabled"] = False
-    app.service.reload(config)
+    app.service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert app.service.features.shared.registry.reload()
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")

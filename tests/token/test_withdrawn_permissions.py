@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,8 @@ def change(service: RunningService, config: dict[str, Any]) -> Change:
 
     def change_client(client_id: str, **changes: Any) -> None:
         client_in(config, client_id).update(changes)
-        service.reload(config)
+        service.features.shared.configuration.file.write_text(json.dumps(config))
+        assert service.features.shared.registry.reload()
 
     return change_client
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from itertools import count
@@ -18,6 +19,12 @@ from tests.driving.service import RunningService, claims_in
 from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
 
 pytestmark = pytest.mark.rfc("8693#2.1", "8693#2.2")
+
+
+def reload(service: RunningService, config: dict[str, Any]) -> None:
+    """Put a changed configuration in force."""
+    service.features.shared.configuration.file.write_text(json.dumps(config))
+    assert service.features.shared.registry.reload()
 
 
 def withdraw(config: dict[str, Any], client: dict[str, Any], lost: str) -> None:
@@ -290,7 +297,7 @@ async def test_new_token_ends_when_its_client_loses_the_grant_type(
 ) -> None:
     new = (await exchange(service, token))["access_token"]
     client_in(config, "api1")["allowed_grant_types"].remove(EXCHANGE)
-    service.reload(config)
+    reload(service, config)
     assert not await service.is_active(new, caller="api2")
 
 
@@ -303,7 +310,7 @@ async def test_new_token_ends_with_each_party_that_it_came_by(
     new = (await exchange(service, token, "witness", **sent))["access_token"]
     name = {"actor": "machine", "caller": "witness", "first client": "frontend"}[gone]
     client_in(config, name)["enabled"] = False
-    service.reload(config)
+    reload(service, config)
     assert not await service.is_active(new, caller="api2")
 
 
@@ -318,7 +325,7 @@ async def test_refresh_token_of_an_exchange_ends_when_the_first_client_loses_its
     form["refresh_token"] = fresh["refresh_token"]
     assert await service.is_active(fresh["refresh_token"], caller="web")
     withdraw(config, client_in(config, "frontend"), lost)
-    service.reload(config)
+    reload(service, config)
     refused = await service.token("web", grant_type="refresh_token", **form)
     assert refused.refusal == (400, "invalid_grant")
     assert not await service.is_active(fresh["refresh_token"], caller="web")

@@ -1,0 +1,331 @@
+"""Makes clients of those of IdentityServer, whose names and meaning most keys of ours have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from service.model.polling import DEVICE_CODE
+from service.protocol.uris import is_public, split_uri
+from service.takeover.found import Found
+from service.takeover.go_durations import YEAR
+from service.takeover.identityserver.secrets import Credentials
+from service.takeover.node import Misplaced, quoted
+from service.takeover.record import Record
+
+OFFLINE_ACCESS = "offline_access"
+GRANT_TYPES = frozenset(
+    {
+        *("authorization_code", "implicit", "client_credentials", "password"),
+        *(DEVICE_CODE, "urn:openid:params:grant-type:ciba"),
+    }
+)
+_HYBRID = "hybrid"
+_RESPONSES: Mapping[str, tuple[str, ...]] = {
+    "authorization_code": ("code",),
+    "implicit": ("id_token", "token", "id_token token"),
+    _HYBRID: ("code id_token", "code token", "code id_token token"),
+}
+FLOWS = (
+    *("AuthorizationCode", "Implicit", "Hybrid", "ClientCredentials", "ResourceOwner", "Custom"),
+    *("AuthorizationCodeWithProofKey", "HybridWithProofKey"),
+)
+_GRANTS_OF_FLOWS: Mapping[str, tuple[str, ...]] = {
+    "AuthorizationCode": ("authorization_code",),
+    "Implicit": ("implicit",),
+    "Hybrid": (_HYBRID,),
+    "ClientCredentials": ("client_credentials",),
+    "ResourceOwner": ("password",),
+    "Custom": (),
+    "AuthorizationCodeWithProofKey": ("authorization_code",),
+    "HybridWithProofKey": (_HYBRID,),
+}
+_TEXTS: Mapping[str, str] = {
+    "client_name": "ClientName",
+    "client_uri": "ClientUri",
+    "logo_uri": "LogoUri",
+    "frontchannel_logout_uri": "FrontChannelLogoutUri",
+    "backchannel_logout_uri": "BackChannelLogoutUri",
+    "initiate_login_uri": "InitiateLoginUri",
+}
+_FLAGS: Mapping[str, str] = {
+    "enabled": "Enabled",
+    "allow_remember_consent": "AllowRememberConsent",
+    "allow_plain_text_pkce": "AllowPlainTextPkce",
+    "require_signed_request_object": "RequireRequestObject",
+    "require_pushed_authorization_requests": "RequirePushedAuthorization",
+    "dpop_bound_access_tokens": "RequireDPoP",
+    "frontchannel_logout_session_required": "FrontChannelLogoutSessionRequired",
+    "backchannel_logout_session_required": "BackChannelLogoutSessionRequired",
+    "always_include_user_claims_in_id_token": "AlwaysIncludeUserClaimsInIdToken",
+    "update_access_token_claims_on_refresh": "UpdateAccessTokenClaimsOnRefresh",
+    "enable_local_login": "EnableLocalLogin",
+    "always_send_client_claims": "AlwaysSendClientClaims",
+}
+"""Their defaults are the same there and here."""
+_LIFETIMES: Mapping[str, str] = {
+    "access_token_lifetime": "AccessTokenLifetime",
+    "identity_token_lifetime": "IdentityTokenLifetime",
+    "sliding_refresh_token_lifetime": "SlidingRefreshTokenLifetime",
+    "consent_lifetime": "ConsentLifetime",
+    "user_sso_lifetime": "UserSsoLifetime",
+    "pushed_authorization_lifetime": "PushedAuthorizationLifetime",
+}
+_DEVICE_CODE_LIFETIME = 300
+_LISTS: Mapping[str, tuple[str, str]] = {
+    "redirect_uris": ("RedirectUris", "RedirectUri"),
+    "post_logout_redirect_uris": ("PostLogoutRedirectUris", "PostLogoutRedirectUri"),
+    "allowed_cors_origins": ("AllowedCorsOrigins", "Origin"),
+}
+"""Our key, theirs, and the column of its table."""
+_UNSUPPORTED: Mapping[str, str] = {
+    "PairWiseSubjectSalt": "pairwise subjects are computed from pairwise_salt, for all clients",
+    "UserCodeType": "user codes have one form here",
+    "PollingInterval": "the interval of polls is that of this service",
+    "CibaLifetime": "the lifetime of CIBA requests is that of this service",
+    "CoordinateLifetimeWithUserSession": "refresh tokens end with the session only where offline_access is not needed for them",
+}
+_XML_INTEGERS = ("#integer", "#integer32", "#integer64", "#int", "#long")
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a key means that is left out, which depends on the version."""
+
+    name: Literal[
+        "IdentityServer3", "IdentityServer4 before version 4", "IdentityServer4 and Duende"
+    ]
+
+    @property
+    def requires_consent(self) -> bool:
+        return self.name != "IdentityServer4 and Duende"
+
+    @property
+    def requires_pkce(self) -> bool:
+        return self.name == "IdentityServer4 and Duende"
+
+
+def read_client(
+    record: Record,
+    found: Found,
+    *,
+    generation: Generation,
+    providers: frozenset[str],
+    scopes: Sequence[str],
+) -> None:
+    """Add a client; `scopes` are all values that exist, for one that may have them all."""
+    if record.text("ProtocolType") not in (None, "oidc"):
+        reason = "only OpenID Connect and OAuth are supported"
+        raise Misplaced(record.below("ProtocolType"), reason)
+    entry: dict[str, object] = {
+        "client_id": _client_id(record),
+        **{ours: record.text(theirs) for ours, theirs in _TEXTS.items()},
+        **_flags(record),
+        **{ours: record.number(theirs) for ours, theirs in _LIFETIMES.items()},
+        **{ours: list(record.texts(*theirs)) or None for ours, theirs in _LISTS.items()},
+        **_credentials(record, found),
+        **_grants_and_scopes(record, scopes, found),
+        "allow_insecure_redirect_uris": _has_insecure_uri(record) or None,
+        "require_consent": record.flag("RequireConsent", default=generation.requires_consent),
+        "require_pkce": _requires_pkce(record, generation),
+        "id_token_signed_response_alg": _algorithm(record),
+        "access_token_type": record.word("AccessTokenType", ("Jwt", "Reference"), "Jwt").lower(),
+        **_refresh_lifetimes(record, found),
+        "identity_provider_restrictions": _restrictions(record, providers),
+        **_claims(record),
+        "properties": properties(record, "Properties") or None,
+    }
+    for key, reason in _UNSUPPORTED.items():
+        if record.get(key) not in (None, "", False):
+            found.report.change(record.below(key), reason)
+    found.add("clients", record.place, entry)
+
+
+def _client_id(record: Record) -> str:
+    client_id = record.text("ClientId")
+    if client_id is None:
+        remedy = "write out clients by Profile, which are made by ASP.NET Core's API authorization"
+        raise Misplaced(record.place, "ClientId is missing", remedy)
+    return client_id
+
+
+def _flags(record: Record) -> dict[str, object]:
+    flags: dict[str, object] = {
+        ours: record.flag(theirs, default=True)
+        for ours, theirs in _FLAGS.items()
+        if theirs in record
+    }
+    modes = ("Custom", "Iat", "Nonce", "IatAndNonce")
+    mode = record.word("DPoPValidationMode", modes, "Iat")
+    return flags | {"dpop_nonce_required": mode.endswith("Nonce") or None}
+
+
+def _credentials(record: Record, found: Found) -> dict[str, object]:
+    credentials = Credentials(record, "ClientSecrets", found)
+    return {
+        "require_client_secret": _requires_secret(record, _grants(record)),
+        "client_secrets": credentials.secrets or None,
+        "jwks": {"keys": credentials.keys} if credentials.keys else None,
+    }
+
+
+def _grants_and_scopes(record: Record, scopes: Sequence[str], found: Found) -> dict[str, object]:
+    grants, allowed = _grants(record), _scopes(record, scopes)
+    may_refresh = record.flag("AllowOfflineAccess", default=False) or OFFLINE_ACCESS in allowed
+    known = _known_grants(record, grants, found, may_refresh=may_refresh)
+    return {
+        "allowed_grant_types": sorted(known),
+        "allowed_response_types": _response_types(record, grants),
+        "allow_access_tokens_via_browser": _sends_tokens_by_browser(record),
+        "allowed_scopes": [name for name in allowed if name != OFFLINE_ACCESS],
+        "allow_offline_access": may_refresh,
+        "device_code_lifetime": _device_code_lifetime(record, known),
+    }
+
+
+def _grants(record: Record) -> frozenset[str]:
+    """Return the grants by the words of IdentityServer; version 3 has a flow in their place."""
+    if "Flow" not in record:
+        return frozenset(record.texts("AllowedGrantTypes", "GrantType"))
+    flow = record.word("Flow", FLOWS, "Implicit")
+    grants = {*_GRANTS_OF_FLOWS[flow]}
+    if flow == "Custom":
+        grants |= {*record.texts("AllowedCustomGrantTypes", "GrantType")}
+    if record.flag("AllowClientCredentialsOnly", default=False):
+        grants.add("client_credentials")
+    return frozenset(grants)
+
+
+def _known_grants(
+    record: Record, grants: frozenset[str], found: Found, *, may_refresh: bool
+) -> frozenset[str]:
+    for name in sorted(grants - GRANT_TYPES - {_HYBRID}):
+        found.report.leave_out(
+            record.below("AllowedGrantTypes"),
+            f"the grant {quoted(name)} is code of the old server",
+            "write a handler in extension_grants and add the name to allowed_grant_types; delegation is built in",
+        )
+    known = grants & GRANT_TYPES
+    if _HYBRID in grants:
+        known |= {"authorization_code", "implicit"}
+    return known | {"refresh_token"} if may_refresh else known
+
+
+def _sends_tokens_by_browser(record: Record) -> bool:
+    """Return whether access tokens may come from the authorize endpoint; version 3 has no such key."""
+    return record.flag("AllowAccessTokensViaBrowser", default="Flow" in record)
+
+
+def _response_types(record: Record, grants: frozenset[str]) -> list[str] | None:
+    names = [name for grant, each in _RESPONSES.items() if grant in grants for name in each]
+    if not _sends_tokens_by_browser(record):
+        names = [name for name in names if "token" not in name.split()]
+    return names or None
+
+
+def _scopes(record: Record, every: Sequence[str]) -> Sequence[str]:
+    if record.flag("AllowAccessToAllScopes", default=False):
+        return [*every, OFFLINE_ACCESS]
+    return record.texts("AllowedScopes", "Scope")
+
+
+def _requires_secret(record: Record, grants: frozenset[str]) -> bool:
+    """Return whether the client authenticates; in version 3 it does for all flows but implicit, and where it is given a secret."""
+    if "Flow" not in record:
+        return record.flag("RequireClientSecret", default=True)
+    return grants != {"implicit"} or any(True for _ in record.items("ClientSecrets"))
+
+
+def _requires_pkce(record: Record, generation: Generation) -> bool:
+    with_proof_key = record.word("Flow", FLOWS, "Implicit").endswith("WithProofKey")
+    return record.flag("RequirePkce", default=generation.requires_pkce or with_proof_key)
+
+
+def _algorithm(record: Record) -> str | None:
+    """Return the first algorithm of ID tokens; the table has them in one text, with commas."""
+    value = record.get("AllowedIdentityTokenSigningAlgorithms")
+    if isinstance(value, str):
+        return next((name for name in value.split(",") if name), None)
+    return next(iter(record.texts("AllowedIdentityTokenSigningAlgorithms")), None)
+
+
+def _refresh_lifetimes(record: Record, found: Found) -> dict[str, object]:
+    """Return how refresh tokens end; with sliding expiration, 0 is no absolute end there."""
+    expiration = record.word("RefreshTokenExpiration", ("Sliding", "Absolute"), "Absolute").lower()
+    usage = record.word("RefreshTokenUsage", ("ReUse", "OneTimeOnly"), "OneTimeOnly")
+    absolute = record.number("AbsoluteRefreshTokenLifetime")
+    if absolute == 0 and expiration == "sliding":
+        reason = "its refresh tokens have no absolute end; here they end a year after the sign-in"
+        found.report.change(record.below("AbsoluteRefreshTokenLifetime"), reason)
+        absolute = YEAR
+    return {
+        "refresh_token_expiration": expiration,
+        "refresh_token_usage": "reuse" if usage == "ReUse" else "one_time",
+        "absolute_refresh_token_lifetime": absolute,
+    }
+
+
+def _device_code_lifetime(record: Record, grants: frozenset[str]) -> int | None:
+    if DEVICE_CODE not in grants:
+        return None
+    return record.number("DeviceCodeLifetime") or _DEVICE_CODE_LIFETIME
+
+
+def _restrictions(record: Record, providers: frozenset[str]) -> list[str] | None:
+    """Return the providers whose users may use the client; an empty list would mean all of them."""
+    listed = record.texts("IdentityProviderRestrictions", "Provider")
+    known = [name for name in listed if name in providers]
+    if listed and not known and providers:
+        reason = "none of these providers is here, and no list would mean all that are"
+        raise Misplaced(record.below("IdentityProviderRestrictions"), reason)
+    return known or None
+
+
+def _claims(record: Record) -> dict[str, object]:
+    claims: dict[str, object] = {}
+    for claim in record.records("Claims"):
+        name, value = claim.text("Type"), _typed(claim)
+        if name is None:
+            raise Misplaced(claim.below("Type"), "is missing")
+        before = claims.get(name)
+        several = [*before, value] if isinstance(before, list) else [before, value]
+        claims[name] = value if before is None else several
+    prefix = record.text("ClientClaimsPrefix")
+    if prefix is None and _has_no_prefix(record):
+        prefix = ""
+    return {"claims": claims, "client_claims_prefix": prefix} if claims else {}
+
+
+def _has_no_prefix(record: Record) -> bool:
+    """Return whether claims have no prefix: by null or an empty text, or in version 3 by false."""
+    is_null = "clientclaimsprefix" in record.own_keys
+    return is_null or not record.flag("PrefixClientClaims", default=True)
+
+
+def _typed(claim: Record) -> object:
+    kind, value = claim.text("ValueType") or "", claim.get("Value")
+    if isinstance(value, str):
+        if kind.endswith(_XML_INTEGERS) and value.removeprefix("-").isdecimal():
+            return int(value)
+        if kind.endswith("#boolean") and value.lower() in {"true", "false"}:
+            return value.lower() == "true"
+    if value is None:
+        raise Misplaced(claim.below("Value"), "is missing")
+    return value
+
+
+def properties(record: Record, key: str) -> dict[str, object]:
+    """Return the properties, which rows have as Key and Value."""
+    value = record.get(key)
+    if isinstance(value, dict):
+        return dict(record.record(key).members())
+    return {each.text("Key") or "": each.text("Value") or "" for each in record.records(key)}
+
+
+def _has_insecure_uri(record: Record) -> bool:
+    parts = map(split_uri, record.texts(*_LISTS["redirect_uris"]))
+    return any(
+        each is not None and each.scheme == "http" and is_public(each.hostname or "")
+        for each in parts
+    )

@@ -1,0 +1,177 @@
+"""Gathers the sections of IdentityServer's configuration, and rows of its tables, which are joined to the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from service.takeover.found import Found
+from service.takeover.reading import read_members, unreadable
+from service.takeover.record import Record, each_record
+
+USERS = "aspnetusers"
+GRANTS = "persistedgrants"
+"""Refresh tokens, which `token-service grants load` reads once the old server has stopped."""
+_PARTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "clientsecrets": ("clients", ("clientid",), "clientsecrets"),
+    "clientgranttypes": ("clients", ("clientid",), "allowedgranttypes"),
+    "clientscopes": ("clients", ("clientid",), "allowedscopes"),
+    "clientredirecturis": ("clients", ("clientid",), "redirecturis"),
+    "clientpostlogoutredirecturis": ("clients", ("clientid",), "postlogoutredirecturis"),
+    "clientcorsorigins": ("clients", ("clientid",), "allowedcorsorigins"),
+    "clientclaims": ("clients", ("clientid",), "claims"),
+    "clientproperties": ("clients", ("clientid",), "properties"),
+    "clientidprestrictions": ("clients", ("clientid",), "identityproviderrestrictions"),
+    "apiresourcesecrets": ("apiresources", ("apiresourceid",), "apisecrets"),
+    "apisecrets": ("apiresources", ("apiresourceid",), "apisecrets"),
+    "apiresourcescopes": ("apiresources", ("apiresourceid",), "scopes"),
+    "apiresourceclaims": ("apiresources", ("apiresourceid",), "userclaims"),
+    "apiclaims": ("apiresources", ("apiresourceid",), "userclaims"),
+    "apiscopeclaims": ("apiscopes", ("scopeid", "apiscopeid"), "userclaims"),
+    "identityresourceclaims": ("identityresources", ("identityresourceid",), "userclaims"),
+    "identityclaims": ("identityresources", ("identityresourceid",), "userclaims"),
+}
+"""Tables of parts, also as version 3 calls them: whose parts they are, in which columns that Id may be, and the list they become."""
+_LISTS = frozenset(
+    {
+        *("clients", "apiresources", "apiscopes", "identityresources", "identityproviders"),
+        *("scopes", "keys", "aspnetusertokens", "aspnetuserlogins", "aspnetuserclaims"),
+        *("aspnetuserroles", "aspnetroles", GRANTS, USERS),
+    }
+)
+_KNOWN = _LISTS | _PARTS.keys()
+_WRAPPER = "identityserver"
+"""The section of appsettings.json that usually holds all others."""
+_SIGNS: Mapping[str, frozenset[str]] = {
+    "clients": frozenset({"allowedgranttypes", "allowedscopes", "clientsecrets", "flow"}),
+    USERS: frozenset({"passwordhash", "normalizedusername"}),
+    "keys": frozenset({"dataprotected"}),
+}
+"""Members by which a list without a name is recognised."""
+
+
+class _Keys(frozenset[str]):
+    """Names of sections in any case."""
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and super().__contains__(key.lower())
+
+
+_USERS, _ALL_BUT_USERS = _Keys({USERS}), _Keys(_KNOWN - {USERS})
+_KEY_MEMBERS = frozenset({"kty", "keyid", "dataprotected"})
+"""One of them has a file that holds one signing key."""
+_ENDINGS = ("*.json", "*.jwk", "*.rsa")
+
+
+class Sections:
+    """Everything but the users, in memory; these are read again, one by one."""
+
+    def __init__(self, path: Path, found: Found) -> None:
+        self._found = found
+        self._files = (
+            sorted(each for end in _ENDINGS for each in path.glob(end)) if path.is_dir() else [path]
+        )
+        self._rows: dict[str, list[tuple[str, object]]] = {}
+        self.values: dict[str, object] = {}
+        """Settings that are no list, such as IssuerUri, by their keys in lower case."""
+        for file in self._files:
+            self._read(file)
+        if not self._rows and next(self.users(), None) is None:
+            raise unreadable(path, "", "there is nothing of IdentityServer here")
+        for table, part in _PARTS.items():
+            self._join(table, *part)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._rows
+
+    def records(self, name: str) -> Iterator[Record]:
+        """Yield each entry of a section, and report what is none."""
+        yield from each_record(self._rows.get(name, ()), self._found)
+
+    def users(self) -> Iterator[tuple[str, object]]:
+        """Yield the place and the row of each user, read one by one."""
+        for file in self._files:
+            for node in read_members(file, comments=True, skip=_ALL_BUT_USERS):
+                key = node.key or _recognise(file, node.value)
+                if key.lower() == USERS:
+                    yield self._place(file, node.place), node.value
+
+    def _read(self, file: Path) -> None:
+        single: dict[str, object] = {}
+        for node in read_members(file, comments=True, skip=_USERS):
+            key = node.key or _recognise(file, node.value)
+            if key.lower() == USERS:
+                return  # a list of them alone
+            if key.lower() in _KNOWN or key.lower() == _WRAPPER:
+                self._keep(key, self._place(file, node.place), node.value)
+            else:
+                single[key] = node.value
+        if not _KEY_MEMBERS.isdisjoint(map(str.lower, single)):
+            self._rows.setdefault("keys", []).append((self._place(file, ""), single))
+        for key, value in single.items():
+            self.values.setdefault(key.lower(), value)
+
+    def _place(self, file: Path, place: str) -> str:
+        return f"{file.name}: {place}".rstrip(": ") if len(self._files) > 1 else place
+
+    def _keep(self, key: str, place: str, value: object) -> None:
+        """Keep a section, or an item of one; a list may be an object with any keys, as configuration binding reads it."""
+        name = key.lower()
+        if name == _WRAPPER and isinstance(value, dict):
+            for inner, member in cast("dict[str, object]", value).items():
+                self._keep(inner, f"{place}.{inner}", member)
+        elif name not in _KNOWN:
+            self.values.setdefault(name, value)
+        elif isinstance(value, list):
+            for at, item in enumerate(cast("list[object]", value)):
+                self._rows.setdefault(name, []).append((f"{place}[{at}]", item))
+        elif isinstance(value, dict) and _is_keyed(cast("dict[str, object]", value)):
+            for inner, item in cast("dict[str, object]", value).items():
+                self._rows.setdefault(name, []).append((f"{place}.{inner}", item))
+        else:
+            self._rows.setdefault(name, []).append((place, value))
+
+    def _join(self, table: str, parents: str, columns: tuple[str, ...], member: str) -> None:
+        """Put rows of parts into the rows that they belong to."""
+        rows = self._rows.pop(table, [])
+        by_id = self._by_id(parents) if rows else {}
+        for place, value in rows:
+            with self._found.taking(place):
+                row = Record(place, value)
+                column = next((name for name in columns if name in row), columns[0])
+                parent = by_id.get(row.text(column) or "")
+                if parent is None:
+                    reason, remedy = f"its row of {parents} is missing", f"export {parents}, too"
+                    self._found.report.leave_out(place, reason, remedy)
+                    continue
+                cast("list[object]", parent.setdefault(member, [])).append(value)
+
+    def _by_id(self, parents: str) -> dict[str, dict[str, object]]:
+        found: dict[str, dict[str, object]] = {}
+        for place, value in self._rows.get(parents, ()):
+            with self._found.taking(place):
+                number = Record(place, value).text("id")
+                if number is not None:
+                    found[number] = cast("dict[str, object]", value)
+        return found
+
+
+def _is_keyed(value: dict[str, object]) -> bool:
+    return bool(value) and all(isinstance(each, dict) for each in value.values())
+
+
+def _recognise(file: Path, value: object) -> str:
+    """Return the section of a list without a name: that of its file, else by what its items have."""
+    if file.stem.lower() in _KNOWN:
+        return file.stem
+    members = (
+        {key.lower() for key in cast("dict[str, object]", value)}
+        if isinstance(value, dict)
+        else set[str]()
+    )
+    found = next((name for name, signs in _SIGNS.items() if signs & members), None)
+    if found is None:
+        reason = "it is not clear what this list holds: name the file after its section or table, such as Clients.json"
+        raise unreadable(file, "", reason)
+    return found
