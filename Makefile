@@ -106,7 +106,7 @@ k8s-test: .venv/developing ## k8s/ applied to a real API server, which is built 
 .PHONY: figures
 figures: .venv/developing ## how much there is to read in service/: lines, files, imports, and the files that a change of a feature has to know
 	@$(BIN)/python -m scripts.figures
-	@$(BIN)/python -m scripts.path_of_a_request 2>/dev/null
+	@$(BIN)/python -m scripts.path_of_a_request
 
 LINTERS := format-check ruff mypy basedpyright import-contracts docs-check plain-words
 .PHONY: lint $(LINTERS)

@@ -9,6 +9,7 @@ import asyncio
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from os import R_OK, access
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
@@ -32,7 +33,7 @@ from service.store.engine.server import Address, Connect, Credentials, Sentinels
 from service.store.keyvalue import KeyValue
 from service.store.tracking import Tracking
 from service.store.verbs import Command
-from service.tls import refuse_passphrase
+from service.tls import refuse_passphrase, show_certificate
 
 SENTINEL_SECONDS = 0.5
 """Time for one sentinel to answer; then the next one is asked."""
@@ -200,9 +201,24 @@ def _make_tls_context(options: Mapping[str, Any]) -> ssl.SSLContext:
     try:
         made: ssl.SSLContext = context.get()
     except OSError as error:
-        used = ", ".join(filter(None, files.values()))
-        raise ConnectionLost(f"{used} of the ssl_ options cannot be used: {error}") from error
+        unusable = _find_unusable(**files)
+        raise ConnectionLost(f"{unusable} of the ssl_ options cannot be used: {error}") from error
     return made
+
+
+def _find_unusable(
+    *, ca_certs: str | None, certfile: str | None, keyfile: str | None
+) -> str | None:
+    """Return the file that cannot be used, after one of them could not; a certificate with its key."""
+    unreadable = [each for each in (certfile, keyfile, ca_certs) if each and not access(each, R_OK)]
+    if unreadable:
+        return unreadable[0]
+    try:
+        if certfile:
+            show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certfile, keyfile)
+    except OSError:
+        return f"{certfile} with {keyfile}" if keyfile else certfile
+    return ca_certs
 
 
 class Embedded:

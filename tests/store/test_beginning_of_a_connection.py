@@ -133,9 +133,21 @@ async def test_a_client_shows_its_certificate(certified: TcpRedis) -> None:
     file = certified.certificate
     assert await refusal(certified.url) != ""
     assert await refusal(f"{certified.url}&ssl_certfile={file}&ssl_keyfile={file}") == ""
+
+
+async def test_a_refusal_names_the_file_of_the_options_that_cannot_be_used(
+    certified: TcpRedis, tmp_path: Path
+) -> None:
+    file, broken = certified.certificate, tmp_path / "broken.pem"
+    broken.write_text("broken")
+    address = f"rediss://{certified.address}"
     missing = await refusal(f"{certified.url}&ssl_certfile=/nowhere.pem")
-    assert "/nowhere.pem of the ssl_ options" in missing
+    assert missing.startswith("/nowhere.pem of the ssl_ options cannot be used: ")
     assert "No such file" in missing
+    authorities = f"{address}?ssl_ca_certs={broken}&ssl_certfile={file}&ssl_keyfile={file}"
+    assert (await refusal(authorities)).startswith(f"{broken} of the ssl_ options")
+    own = f"{certified.url}&ssl_certfile={file}&ssl_keyfile={broken}"
+    assert (await refusal(own)).startswith(f"{file} with {broken} of the ssl_ options")
 
 
 async def test_the_passphrase_of_an_encrypted_key_is_not_asked_for(certified: TcpRedis) -> None:
