@@ -23,10 +23,11 @@ from service.clock import clock
 from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
 from service.model.authorization import DELEGATION
-from service.model.client import Client, verifies_any
+from service.model.client import Client
 from service.model.polling import CIBA, DEVICE_CODE
 from service.model.registry import Registry
 from service.model.request_context import request_id
+from service.model.secret import verifies_any
 from service.protocol.errors import InvalidRequest
 from service.protocol.paths import (
     BACKCHANNEL_AUTHENTICATION,

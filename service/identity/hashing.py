@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from argon2 import PasswordHasher
 from argon2.low_level import Type, hash_secret_raw
 
+from service.clients.rules.keys_and_secrets import secrets_of
 from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
 from service.distribution import how_to_install
@@ -48,6 +49,15 @@ def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
             message = f"{needs}: this user cannot {cannot}{others}"
             location = ("users", "list", unusable[0], name)
             yield warning(location, message, how_to_install("bcrypt"))
+
+
+def secrets_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
+    """The package is installed by which slow hashes of the secrets of clients and APIs are verified."""
+    for place, secret in secrets_of(file):
+        with suppress(UnusableHash):  # another rule says so
+            if secret.hash is not None and not can_verify(parse_hash(secret.hash)):
+                message = "needs the package bcrypt, which is not installed: it fits no secret"
+                yield warning((*place, "hash"), message, how_to_install("bcrypt"))
 
 
 def matches(password: str, stored: PasswordHash) -> bool:

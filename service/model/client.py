@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -15,26 +13,12 @@ from service.model.client_metadata import marked
 from service.model.grant_types import BY_SESSION, SIGN_INS, WITHOUT_REDIRECT_URI
 from service.model.handle import digest
 from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
-from service.model.secret import Secret
 from service.model.user import LOCAL, is_any_met
 from service.protocol.redirect_uri import is_registered, with_query
 from service.protocol.scope import OFFLINE_ACCESS
 
 MARK_LENGTH = 8
 """Characters that `client_mark` returns."""
-
-NEVER_MATCHES = bytes(32)
-"""Compared if there is no secret, so that an unknown client takes as long as a known one."""
-
-
-def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
-    """Return whether a secret is one of these and has not expired; as slow without any."""
-    hashed = hashlib.sha256(given.encode()).digest()
-    known = [
-        secret.digest for secret in secrets if secret.expires_at is None or now < secret.expires_at
-    ]
-    matches = [hmac.compare_digest(hashed, other) for other in known or [NEVER_MATCHES]]
-    return any(matches) and bool(known)
 
 
 def client_mark(client_id: str) -> str:

@@ -182,13 +182,18 @@ def _scrypt(stored: str) -> PasswordHash | None:
 
 
 def _pbkdf2(stored: str) -> PasswordHash | None:
-    """Read a hash of PBKDF2 as passlib writes it (RFC 8018 §5.2)."""
-    found = re.fullmatch(r"\$pbkdf2(?:-(sha256|sha512))?\$(\d{1,10})\$([\w./]+)\$([\w./]+)", stored)
+    """Read a hash of PBKDF2 as passlib writes it (RFC 8018 §5.2), or as a PHC string, which Hydra writes."""
+    found = re.fullmatch(
+        r"\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:(\d{1,10})|i=(\d{1,10}),l=(\d{1,3}))\$([\w./+]+)\$([\w./+]+)",
+        stored,
+    )
     if found is None:
         return None
-    function, iterations, *parts = found.groups()
+    function, count, iterations, length, *parts = found.groups()
     salt, digest = (_decode_base64(part.replace(".", "+")) for part in parts)
-    return _pbkdf2_of(function or "sha1", int(iterations), salt, digest)
+    if length is not None and int(length) != len(digest):
+        raise ValueError("the digest has another length")
+    return _pbkdf2_of(function or "sha1", int(count or iterations), salt, digest)
 
 
 def _django(stored: str) -> PasswordHash | None:

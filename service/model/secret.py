@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
+from collections.abc import Collection
 from typing import Annotated
 
 from service.model import types
 
+NEVER_MATCHES = bytes(32)
+"""Compared if there is no secret, so that an unknown client takes as long as a known one."""
+
 
 class Secret(types.Confidential, frozen=True, kw_only=True):
-    """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
+    """A shared secret: a hash of it, or the secret itself where an algorithm needs it."""
 
     sha256: Annotated[types.Sha256 | None, types.SECRET] = None
     """The SHA-256 hash of the secret, base64 or hex; `token-service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
+    sha512: Annotated[types.Sha512 | None, types.SECRET] = None
+    """The SHA-512 hash of the secret, base64 or hex, as IdentityServer may have kept it."""
+    hash: Annotated[types.Text | None, types.SECRET] = None
+    """A slow hash of the secret that another server has kept, in a format of `users.list[].password`, such as
+    $pbkdf2-sha256$i=25000,l=32$… of Hydra or $2b$…. Replace the secret by one with sha256 when you can."""
     value: Annotated[types.Text | None, types.SECRET] = None
     """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
     description: str | None = None
@@ -21,6 +31,29 @@ class Secret(types.Confidential, frozen=True, kw_only=True):
     """The time from which on it is not accepted (RFC 3339)."""
 
     @property
-    def digest(self) -> bytes:
-        """The hash of the secret, also of one that is given by its value."""
-        return self.sha256 or hashlib.sha256((self.value or "").encode()).digest()
+    def digest(self) -> bytes | None:
+        """The fast hash of the secret, also of one that is given by its value; None where there is only a slow one."""
+        if self.value is not None:
+            return hashlib.sha256(self.value.encode()).digest()
+        return self.sha256 or self.sha512
+
+    def is_valid(self, now: int) -> bool:
+        """Return whether it has not expired."""
+        return self.expires_at is None or now < self.expires_at
+
+
+def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
+    """Return whether a secret is one of these by its fast hash, and has not expired; as slow without any."""
+    sent = given.encode()
+    known = [secret.digest for secret in secrets if secret.is_valid(now)]
+    digests = [digest for digest in known if digest is not None]
+    hashed = {32: hashlib.sha256(sent).digest()}
+    if any(len(digest) == _SHA512_BYTES for digest in digests):
+        hashed[_SHA512_BYTES] = hashlib.sha512(sent).digest()
+    matches = [
+        hmac.compare_digest(hashed[len(other)], other) for other in digests or [NEVER_MATCHES]
+    ]
+    return any(matches) and bool(digests)
+
+
+_SHA512_BYTES = 64

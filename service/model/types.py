@@ -153,20 +153,20 @@ def _timestamp(value: object) -> int:
     raise expected("a time such as 2026-11-30T00:00:00Z (RFC 3339)")
 
 
-def _thirty_two_bytes(text: str) -> bytes | None:
-    """Decode hex or base64 of either alphabet; None if these are not 32 bytes."""
-    if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
+def _read_bytes(text: str, size: int) -> bytes | None:
+    """Decode hex or base64 of either alphabet; None if these are not so many bytes."""
+    if re.fullmatch(rf"[0-9A-Fa-f]{{{2 * size}}}", text):
         return bytes.fromhex(text)
     unpadded = text.rstrip("=").replace("+", "-").replace("/", "_")
     try:
         decoded = base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    return decoded if len(decoded) == 32 else None  # noqa: PLR2004 - the length that the name says
+    return decoded if len(decoded) == size else None
 
 
 def _sha256(value: object) -> bytes:
-    digest = _thirty_two_bytes(value) if isinstance(value, str) else None
+    digest = _read_bytes(value, 32) if isinstance(value, str) else None
     if digest is None:
         raise expected(
             "the SHA-256 hash of a secret, 64 hex digits or 44 characters of base64; "
@@ -175,9 +175,16 @@ def _sha256(value: object) -> bytes:
     return digest
 
 
+def _sha512(value: object) -> bytes:
+    digest = _read_bytes(value, 64) if isinstance(value, str) else None
+    if digest is None:
+        raise expected("the SHA-512 hash of a secret, 128 hex digits or 88 characters of base64")
+    return digest
+
+
 def _encryption_keys(value: object) -> tuple[bytes, ...]:
     listed = cast("list[object]", value) if isinstance(value, list) else [value]
-    keys = [_thirty_two_bytes(key) if isinstance(key, str) else None for key in listed]
+    keys = [_read_bytes(key, 32) if isinstance(key, str) else None for key in listed]
     if value is not None and None in keys:
         raise expected("32 bytes in base64url; `token-service new-key` makes them")
     return tuple(key for key in keys if key is not None)
@@ -294,6 +301,9 @@ Timeout = Annotated[
 Timestamp = Annotated[int, ReadBy(_timestamp), written_as({**_STRING, "format": "date-time"})]
 Sha256 = Annotated[
     bytes, ReadBy(_sha256), written_as({**_STRING, "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"})
+]
+Sha512 = Annotated[
+    bytes, ReadBy(_sha512), written_as({**_STRING, "pattern": "^[A-Za-z0-9+/_-]{86,128}={0,2}$"})
 ]
 EncryptionKeys = Annotated[
     tuple[bytes, ...],

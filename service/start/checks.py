@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from service.clients.rules.keys_and_secrets import secrets_of
 from service.config.judge import FileRule
 from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
@@ -49,6 +50,10 @@ def _has_users_elsewhere(file: ConfigurationFile) -> bool:
     return file.users.source != "file"
 
 
+def _has_slow_secrets(file: ConfigurationFile) -> bool:
+    return any(secret.hash is not None for _, secret in secrets_of(file))
+
+
 def _has_users(file: ConfigurationFile) -> bool:
     return bool(file.users.list)
 
@@ -67,6 +72,7 @@ _RULES: tuple[tuple[Callable[[ConfigurationFile], bool], str], ...] = (
     (_has_colours, "web.pages.colours:colours_are_readable"),
     (_has_users_elsewhere, "identity.sources:users_can_be_asked"),
     (_has_users, "identity.hashing:hashes_can_be_verified"),
+    (_has_slow_secrets, "identity.hashing:secrets_can_be_verified"),
 )
 """Which file a rule concerns, and its module and name. To add one: the rule in the room of its feature, and a line here."""
 

@@ -100,8 +100,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     max_body_bytes: int
     store_timeout: float
     """Seconds that one command of the store may take."""
-    caller: ClientAddress | None
-    """Finds the caller's address for what counts by it; None where nothing does."""
+    caller: ClientAddress
+    """Finds the caller's address for what counts by it."""
     emit: Emit
     span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
     """Traces a request, by its method and headers; None if nothing is traced."""
@@ -159,7 +159,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         endpoint: str | None,
     ) -> A | Answer:
         started, request_id = perf_counter(), _request_id(request)
-        find_caller = None if self.caller is None else partial(self.caller.find, request)
+        find_caller = partial(self.caller.find, request)
         current_request.set(
             CurrentRequest(request_id, COMMANDS * self.store_timeout, find_caller=find_caller)
         )

@@ -28,6 +28,7 @@ from service.identity.factors.enrolment import FactorChanges
 from service.identity.factors.passkeys import PasskeySignIn, UserPasskeys
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.password_sign_in import PasswordSignIn, Throttle
+from service.identity.passwords import FairTurns
 from service.identity.providers.sign_in import ProviderSignIn
 from service.identity.users import Subjects
 from service.keys.key_source import KeySource
@@ -128,8 +129,13 @@ class Features:
     @cached_property
     def client_authentication(self) -> ClientAuthentication:
         return identities.build_client_authentication(
-            self.shared, self.client_keys, self.clients, self.algorithms
+            self.shared, self.client_keys, self.clients, self.algorithms, self.hashing_turns
         )
+
+    @cached_property
+    def hashing_turns(self) -> FairTurns:
+        """The turns in which passwords and slow hashes of secrets are verified."""
+        return FairTurns()
 
     @cached_property
     def subjects(self) -> Subjects:
@@ -137,7 +143,7 @@ class Features:
 
     @cached_property
     def local_sign_in(self) -> PasswordSignIn:
-        return identities.build_password_sign_in(self.shared)
+        return identities.build_password_sign_in(self.shared, self.hashing_turns)
 
     @cached_property
     def provider_sign_in(self) -> ProviderSignIn:

@@ -23,6 +23,7 @@ from service.clients.rules.mutual_tls import (
     certificates_reach_the_service,
     methods_without_evidence,
 )
+from service.clients.secrets import SharedSecrets
 from service.clients.workloads.assertions import WorkloadAssertions
 from service.clients.workloads.keys import WorkloadKeys
 from service.clock import clock
@@ -43,6 +44,7 @@ from service.identity.providers.client_authentication import OwnCredentials
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import ProviderSignIn
 from service.identity.refusal_costs import RefusalCosts
+from service.identity.slow_secrets import SlowSecrets
 from service.keys.key_source import KeySource, build_key_source, encryption_algorithms
 from service.keys.keyring import KeyRing
 from service.model.catalogue import Catalogue
@@ -154,7 +156,11 @@ def _find_catalogue(configuration: Configuration) -> Catalogue:
 
 
 def build_client_authentication(
-    shared: Shared, keys: ClientKeys, clients: Clients, algorithms: ClientAlgorithms
+    shared: Shared,
+    keys: ClientKeys,
+    clients: Clients,
+    algorithms: ClientAlgorithms,
+    turns: FairTurns,
 ) -> ClientAuthentication:
     """Build what authenticates clients, by the methods for which these settings leave evidence."""
     skew = shared.configuration.server.clock_skew
@@ -174,6 +180,7 @@ def build_client_authentication(
     )
     methods = MethodParts(
         assertions=assertions,
+        secrets=SharedSecrets(SlowSecrets(shared.registry, turns).find),
         registry=shared.registry,
         published=keys.published,
         workloads=workloads,
@@ -182,7 +189,7 @@ def build_client_authentication(
     return ClientAuthentication(methods, clients=clients, algorithms=algorithms)
 
 
-def build_password_sign_in(shared: Shared) -> PasswordSignIn:
+def build_password_sign_in(shared: Shared, turns: FairTurns) -> PasswordSignIn:
     """Build what signs users in by password."""
     users, limits = shared.users, shared.configuration.limits
     passwords = Passwords(shared.registry)
@@ -190,7 +197,7 @@ def build_password_sign_in(shared: Shared) -> PasswordSignIn:
         users=users,
         passwords=passwords,
         costs=RefusalCosts(users=users, passwords=passwords, stores=shared.stores),
-        turns=FairTurns(),
+        turns=turns,
         throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=limits),
         emit=shared.emit,
     )

@@ -289,7 +289,7 @@ def build_application(
         security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
         draining=draining,
         max_body_bytes=server.max_body_bytes,
-        caller=build_client_address(server) if has_strangers else None,
+        caller=build_client_address(server),
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         span=None if spans is None else spans.request,

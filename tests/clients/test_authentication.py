@@ -13,7 +13,7 @@ from multidict import CIMultiDict
 
 from service.events.clients import ClientRefused
 from service.events.tokens import TokenRefused
-from service.model import client as client_model
+from service.model import secret as secret_model
 from tests.driving.registering import register
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, basic
@@ -228,7 +228,7 @@ async def test_an_unknown_client_is_compared_like_any_other(
         compared.append(len(one))
         return hmac.compare_digest(one, other)
 
-    monkeypatch.setattr(client_model, "hmac", SimpleNamespace(compare_digest=counting))
+    monkeypatch.setattr(secret_model, "hmac", SimpleNamespace(compare_digest=counting))
     await by_basic(service, name, "wrong")
     assert compared == [32]
 

@@ -14,7 +14,7 @@ import pytest
 from multidict import CIMultiDict
 
 from service.clients.authentication import CLIENT_AUTH_METHODS, Method
-from service.model import client as client_model
+from service.model import secret as secret_model
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
@@ -169,7 +169,7 @@ async def test_every_endpoint_remembers_proven_credentials(
         compared.append(len(one))
         return hmac.compare_digest(one, other)
 
-    monkeypatch.setattr(client_model, "hmac", SimpleNamespace(compare_digest=counting))
+    monkeypatch.setattr(secret_model, "hmac", SimpleNamespace(compare_digest=counting))
     for _ in range(3):
         answer = await service.post(path, auth=caller, token="x", grant_type="client_credentials")
         assert answer.status == 200

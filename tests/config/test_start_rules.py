@@ -204,6 +204,23 @@ def test_users_whose_hashes_need_a_missing_package_are_warned_of_once(
     assert "this user cannot allow a CIBA request" in found.message
 
 
+def test_a_client_secret_whose_hash_needs_a_missing_package_is_warned_of(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bcrypt = "$2b$12$" + "a" * 53
+    secrets = f"client_secrets: [{{hash: '{bcrypt}', expires_at: '2099-01-01T00:00:00Z'}}]"
+    file.write_text(
+        f"{SOUND}clients: [{{client_id: web, redirect_uris: ['https://w/cb'], {secrets}}}]"
+    )
+    (usual,) = inspect(file, {}, START_RULES)
+    monkeypatch.setattr("service.identity.hashing.find_spec", lambda _: None)
+    found = [each for each in inspect(file, {}, START_RULES) if each.message != usual.message]
+    assert [(each.severity, each.path) for each in found] == [
+        ("warning", "clients[web].client_secrets[0].hash")
+    ]
+    assert "package bcrypt" in found[0].message
+
+
 @pytest.mark.parametrize("name", ["fi", "dk", "DE", "de-XX", "../de", "en-foo"])
 def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: str) -> None:
     file.write_text(f"{SOUND}ui: {{locales: [en, {name}]}}")

@@ -51,6 +51,13 @@ ARGON2 = {
 OF_SPRING = hashlib.pbkdf2_hmac("sha256", b"password", b"salt-of-16-bytes", 310_000, 32)
 OF_KEYCLOAK = hashlib.pbkdf2_hmac("sha256", b"password", b"salt-of-16-bytes", 27500, 64)
 
+
+def keycloak_of(algorithm: str, function: str, size: int) -> str:
+    """A credential at Keycloak's costs of before, to be quick."""
+    digest = hashlib.pbkdf2_hmac(function, b"password", b"salt-of-16-bytes", 20_000, size)
+    return keycloak({"hashIterations": 20_000, "algorithm": algorithm}, digest)
+
+
 KNOWN = {
     "argon2id": (
         "password",
@@ -71,6 +78,17 @@ KNOWN = {
         "pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps=",
     ),
     "Keycloak, PBKDF2": ("password", keycloak(PBKDF2, OF_KEYCLOAK)),
+    "Keycloak, PBKDF2 with SHA-1": ("password", keycloak_of("pbkdf2", "sha1", 64)),
+    "Keycloak, PBKDF2 with SHA-256": ("password", keycloak_of("pbkdf2-sha256", "sha256", 32)),
+    "Keycloak, PBKDF2 with SHA-512": ("password", keycloak_of("pbkdf2-sha512", "sha512", 64)),
+    "Hydra, SHA-256": (
+        "test",
+        "$pbkdf2-sha256$i=100000,l=32$1jP+5Zxpxgtee/iPxGgOz0RfE9/KJuDElP1ley4VxXc$QJxzfvdbHYBpydCbHoFg3GJEqMFULwskiuqiJctoYpI",
+    ),
+    "Hydra, SHA-512": (
+        "test",
+        "$pbkdf2-sha512$i=100000,l=32$bdHBpn7OWOivJMVJypy2UqR0UnaD5prQXRZevj/05YU$+wArTfv1a+bNGO1iZrmEdVjhA+lL11wF4/IxpgYfPwc",
+    ),
     "Keycloak, an object": ("password", keycloak(PBKDF2, OF_KEYCLOAK, as_text=False)),
     "Keycloak, Argon2": (
         "password",
@@ -149,6 +167,9 @@ UNUSABLE = {
     "scrypt for days": f"$scrypt$ln=10,r=8,p=900000$c29tZXNhbHQ${'A' * 43}",
     "scrypt with a huge exponent": f"$scrypt$ln=99,r=8,p=1$c29tZXNhbHQ${'A' * 43}",
     "PBKDF2 for days": f"$pbkdf2-sha256$4000000000${ab64(b'salt')}${ab64(RFC_7914)}",
+    "PBKDF2 of another length": f"$pbkdf2-sha256$i=1,l=31${ab64(b'salt')}${ab64(RFC_7914[:32])}",
+    "PBKDF2 as PHC for days": f"$pbkdf2-sha256$i=4000000000,l=64${ab64(b'salt')}${ab64(RFC_7914)}",
+    "PBKDF2 with another function": f"$pbkdf2-md5$i=1000,l=64${ab64(b'salt')}${ab64(RFC_7914)}",
     "a digest that some password has": f"$pbkdf2-sha256$1${ab64(b'salt')}${ab64(RFC_7914[:4])}",
     "a long digest": f"$pbkdf2-sha256$1${ab64(b'salt')}${ab64(bytes(1000))}",
     "Django without password": "!abcdefghij",

@@ -12,6 +12,7 @@ from service.model.catalogue import Credential
 if TYPE_CHECKING:
     from service.clients.authentication.client_assertion import ClientAssertions
     from service.clients.published_keys import PublishedKeys
+    from service.clients.secrets import SharedSecrets
     from service.clients.workloads.assertions import WorkloadAssertions
     from service.model.credentials import ClientAuthMethod
     from service.model.registry import LiveRegistry
@@ -21,6 +22,7 @@ class MethodParts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the service that methods use, and which methods to leave out."""
 
     assertions: ClientAssertions
+    secrets: SharedSecrets
     registry: LiveRegistry
     published: PublishedKeys
     workloads: WorkloadAssertions

@@ -13,13 +13,14 @@ from service.clients.workloads.assertions import WorkloadMethod
 from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jose import unverified_header
 from service.model.catalogue import Credential
-from service.model.client import Client, verifies_any
+from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
 from service.model.registry import Api
 from service.model.request_context import current_request
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
 
+_WRONG = "the client is unknown or its credentials are wrong"
 _LONGEST_KID = 256
 """Characters of a key id in the log."""
 
@@ -45,6 +46,7 @@ class ClientAuthentication:
         }
         parameters = frozenset[str]().union(*(method.reads for method in methods.values()))
         self.workloads = parts.workloads
+        self._secrets = parts.secrets
         self._realm = parts.assertions.issuer
         self._methods = methods
         self._clients = clients
@@ -105,13 +107,11 @@ class ClientAuthentication:
             if candidate.name == BASIC:
                 name = candidate.evidence.client_id
                 named = (registry.api_resources.get(name), registry.api_scopes.get(name))
-            for api in named:
-                secrets = api.secrets if api else ()
-                if verifies_any(secrets, candidate.evidence.proof, now=request.now) and api:
-                    self._known_apis.remember(
-                        request, registry, api, name=api.name, secrets=secrets
-                    )
-                    return api
+            if any(named) and (api := await self._find_api(named, candidate.evidence)):
+                self._known_apis.remember(
+                    request, registry, api, name=api.name, secrets=api.secrets
+                )
+                return api
             workload = await _find_workload(candidate)
             if workload is not None:
                 return workload
@@ -124,6 +124,17 @@ class ClientAuthentication:
             description = "a public client cannot introspect"
             raise InvalidClient(description, headers=challenge, claimed=client.client_id)
         return client
+
+    async def _find_api(self, named: Sequence[Api | None], evidence: Evidence) -> Api | None:
+        """Return the API of this name that has the secret; None if the client of that name has it; raise InvalidClient."""
+        client = self._registry.current.clients.get(evidence.client_id)
+        apis = [api for api in named if api is not None]
+        secrets = [*[api.secrets for api in apis], client.client_secrets if client else ()]
+        # All at once: a wrong secret is not to cost more where an API and a client have one name.
+        at = await self._secrets.find_owner(secrets, evidence.proof, now=evidence.request.now)
+        if at is None:
+            raise InvalidClient(_WRONG, claimed=evidence.client_id)
+        return apis[at] if at < len(apis) else None
 
     def add_challenge(self, error: OAuthError, authorization: str | None) -> None:
         """Ask for Basic credentials if a client that sent an Authorization header is refused."""
@@ -156,8 +167,7 @@ class ClientAuthentication:
         proof = await _find_proof(candidates, client)
         claimed = client.client_id if client else None
         if client is None or proof is None or not client.enabled:
-            message = "the client is unknown or its credentials are wrong"
-            raise InvalidClient(message, claimed=claimed)
+            raise InvalidClient(_WRONG, claimed=claimed)
         if client.token_endpoint_auth_method not in {None, proof.name}:
             message = "the client is registered for another authentication method"
             raise InvalidClient(message, claimed=claimed)

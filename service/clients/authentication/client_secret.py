@@ -6,14 +6,17 @@ from typing import ClassVar
 
 import msgspec
 
-from service.model.client import Client, verifies_any
+from service.clients.secrets import SharedSecrets
+from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
+from service.model.secret import verifies_any
 from service.protocol.http_headers import parse_basic_auth
 
 
 class ClientSecretBasic(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset({"Authorization"})
+    secrets: SharedSecrets
 
     def read_evidence(self, request: RequestCredentials) -> Evidence | None:
         credentials = request.authorization and parse_basic_auth(request.authorization)
@@ -24,12 +27,13 @@ class ClientSecretBasic(msgspec.Struct, frozen=True):
 
     async def proves(self, evidence: Evidence, client: Client | None) -> bool:
         secrets = client.client_secrets if client else ()
-        return verifies_any(secrets, evidence.proof, now=evidence.request.now)
+        return await self.secrets.verifies_any(secrets, evidence.proof, now=evidence.request.now)
 
 
 class ClientSecretPost(msgspec.Struct, frozen=True):
     algorithms: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[frozenset[str]] = frozenset({"client_secret"})
+    secrets: SharedSecrets
 
     def read_evidence(self, request: RequestCredentials) -> Evidence | None:
         secret, client_id = request.params.get("client_secret"), request.params.get("client_id")
@@ -39,7 +43,7 @@ class ClientSecretPost(msgspec.Struct, frozen=True):
 
     async def proves(self, evidence: Evidence, client: Client | None) -> bool:
         secrets = client.client_secrets if client else ()
-        return verifies_any(secrets, evidence.proof, now=evidence.request.now)
+        return await self.secrets.verifies_any(secrets, evidence.proof, now=evidence.request.now)
 
 
 class NoAuthentication(msgspec.Struct, frozen=True):
@@ -53,5 +57,5 @@ class NoAuthentication(msgspec.Struct, frozen=True):
         return Evidence(client_id=client_id, request=request) if client_id else None
 
     async def proves(self, evidence: Evidence, client: Client | None) -> bool:
-        verifies_any((), "", now=evidence.request.now)  # takes as long as a wrong secret
+        verifies_any((), "", now=evidence.request.now)  # as for a wrong secret that is hashed fast
         return client is not None and client.is_public

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, cast
 
 from service.clients.rules.mutual_tls import holds_certificate
-from service.config.problem import Finding, warning
+from service.config.problem import Finding, Location, warning
 from service.config.registry import response_types
 from service.config.schema.file import ConfigurationFile
 from service.keys.algorithms import (
@@ -35,6 +35,7 @@ _NOTHING_TO_SIGN_WITH = "this client has no key, and no secret with its value, t
 _ADD_KEYS = "add jwks or jwks_uri"
 _SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
 _TWICE = "jwks is given too; only one may be (RFC 7591 §2)"
+_FORMS = ("sha256", "sha512", "hash", "value")
 _WRITE_HASH = "write sha256 in its place, which `token-service hash-secret` makes"
 
 
@@ -253,11 +254,10 @@ def _judge_credentials(client: ClientEntry, *, has_other: bool) -> Iterator[Find
 
 def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
     """A secret is given by its hash, or by its value where an algorithm needs that, and is still valid; an API has one (RFC 7662 §2.1)."""
-    for section, key in _SECRETS:
-        for at, entry in enumerate[object](getattr(file, section)):
-            for index, secret in enumerate[Secret](getattr(entry, key)):
-                for finding in _judge_secret(secret, entry):
-                    yield finding.below(section, at, key, index)
+    for place, secret in secrets_of(file):
+        section, at, *_ = place
+        for finding in _judge_secret(secret, getattr(file, str(section))[at]):
+            yield finding.below(*place)
     by_rule = file.apis_by_rule
     for at, resource in enumerate(file.api_resources):
         if not resource.secrets and resource.name not in by_rule:
@@ -266,10 +266,21 @@ def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(("api_resources", at, "secrets"), message, hint)
 
 
+def secrets_of(file: ConfigurationFile) -> Iterator[tuple[Location, Secret]]:
+    """Yield every secret of clients and APIs with its place."""
+    for section, key in _SECRETS:
+        for at, entry in enumerate[object](getattr(file, section)):
+            for index, secret in enumerate[Secret](getattr(entry, key)):
+                yield (section, at, key, index), secret
+
+
 def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
-    if (secret.sha256 is None) is (secret.value is None):
+    given = [each for each in _FORMS if getattr(secret, each) is not None]
+    if len(given) != 1:
         hint = "`token-service hash-secret` makes sha256"
-        yield Finding((), "expected either sha256 or value", hint)
+        yield Finding((), f"expected one of {', '.join(_FORMS)}", hint)
+    if secret.hash is not None:
+        yield from _judge_slow_hash(secret)
     if secret.expires_at is not None and secret.expires_at <= time.time():
         yield warning(("expires_at",), "this secret has expired and is not accepted", "remove it")
     if secret.value is not None and isinstance(of, ApiResourceEntry):
@@ -278,6 +289,22 @@ def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
         message = "no algorithm of this client needs the secret itself"
         hint = f"{_WRITE_HASH}; or set token_endpoint_auth_method: client_secret_jwt"
         yield warning(("value",), message, hint)
+
+
+def _judge_slow_hash(secret: Secret) -> Iterator[Finding]:
+    try:
+        parse_hash(secret.hash or "")
+    except UnusableHash as error:
+        yield Finding(("hash",), str(error), "`token-service new-secret` makes a new secret")
+        return
+    if secret.expires_at is None:
+        message = "a slow hash is for the time after a migration: nothing says until when"
+        hint = "add a new secret with sha256, and expires_at here: the day by which its client has the new one"
+    else:
+        day = time.strftime("%Y-%m-%d", time.gmtime(secret.expires_at))
+        message = f"a slow hash: its client needs a secret with sha256 until {day}"
+        hint = "`token-service new-secret` makes one"
+    yield warning(("hash",), message, hint)
 
 
 def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
