@@ -16,6 +16,7 @@ from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
 from service.distribution import how_to_install
 from service.model.password_hash import MAX_MEMORY, USUAL, PasswordHash, UnusableHash, parse_hash
+from service.model.user import HASHED
 
 BCRYPT_READS = 72
 """Bytes of a password; every implementation ignores what follows."""
@@ -36,7 +37,7 @@ def can_verify(stored: PasswordHash) -> bool:
 
 def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
     """The package is installed by which the users of the file sign in, and give their user codes."""
-    for name, cannot in (("password", "sign in"), ("ciba_user_code", "allow a CIBA request")):
+    for name, cannot in HASHED.items():
         unusable = list[int]()
         for at, user in enumerate(file.users.list):
             stored: str | None = getattr(user, name)

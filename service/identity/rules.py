@@ -1,4 +1,4 @@
-"""Rules on tenants, and on which users may use a client: each name leads somewhere, each condition can hold."""
+"""Rules on users, their tenants, and the clients that they may use: each name leads somewhere, each condition can hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,34 @@ from collections.abc import Iterator, Mapping
 
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
+from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
 from service.model.tenant import CLAIM
-from service.model.user import is_any_met
+from service.model.user import HASHED, is_any_met
 from service.protocol.claims import find_expected_type
+
+
+def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
+    """Passwords and user codes are kept as hashes in a known format, at the usual cost at least."""
+    for at, user in enumerate(file.users.list):
+        for name in HASHED:
+            stored: str | None = getattr(user, name)
+            if stored is not None:
+                for finding in _judge_hash(stored):
+                    yield finding.below("users", "list", at, name)
+
+
+def _judge_hash(stored: str) -> Iterator[Finding]:
+    hint = "`token-service hash-password` makes one"
+    try:
+        work = parse_hash(stored).work
+    except UnusableHash as error:
+        yield Finding((), str(error), hint)
+        return
+    if work < USUAL.work:
+        message = (
+            f"costs less than Argon2id with {PASSWORD_COST}, so a stolen hash is easier to guess"
+        )
+        yield warning((), message, hint)
 
 
 def tenants_are_known(file: ConfigurationFile) -> Iterator[Finding]:

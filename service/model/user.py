@@ -49,6 +49,10 @@ class Identity(msgspec.Struct, frozen=True):
     """The user's `sub` there, or the value of subject_claim; upper and lower case are different."""
 
 
+HASHED: Mapping[str, str] = {"password": "sign in", "ciba_user_code": "allow a CIBA request"}
+"""The keys whose values are hashes, and what a user cannot do whose hash nothing here can verify."""
+
+
 class User(types.Confidential, frozen=True, kw_only=True):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 

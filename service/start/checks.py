@@ -42,8 +42,7 @@ def _has_templates(file: ConfigurationFile) -> bool:
 
 
 def _has_colours(file: ConfigurationFile) -> bool:
-    of_tenants = any(tenant.accent or tenant.background for tenant in file.tenants)
-    return of_tenants or bool(file.ui.accent or file.ui.background)
+    return any(look.accent or look.background for look in file.looks.values())
 
 
 def _has_users_elsewhere(file: ConfigurationFile) -> bool:

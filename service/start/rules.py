@@ -19,7 +19,7 @@ from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
 from service.grants import extension_rules as extensions
 from service.grants.token_exchange import rules as token_exchange
-from service.identity import rules as tenants
+from service.identity import rules as users
 from service.identity import trusted_issuer_rules as trusted_issuers
 from service.identity.factors import rules as factors
 from service.identity.providers import rules as identity_providers
@@ -52,7 +52,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
     return (
         *names.FILE_RULES,
         credentials.secrets_are_hashed_and_valid,
-        credentials.passwords_are_hashed,
+        users.passwords_are_hashed,
         credentials.confidential_clients_have_credentials,
         *service.FILE_RULES,
         *factors.FILE_RULES,
@@ -68,7 +68,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         *trusted_issuers.FILE_RULES,
         *workloads.FILE_RULES,
         *token_exchange.FILE_RULES,
-        *tenants.FILE_RULES,
+        *users.FILE_RULES,
         profiles.clients_meet_their_profiles,
         ciba.ciba_settings_fit,
         *mutual_tls.FILE_RULES,

@@ -57,18 +57,17 @@ def gateways_are_trusted(file: ConfigurationFile) -> Iterator[Finding]:
 
 def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
     """Files that a start opens exist."""
-    tls, logo, templates = file.server.tls, file.ui.logo, file.ui.templates
+    tls, templates = file.server.tls, file.ui.templates
     named: dict[Location, object] = {
         ("outgoing", "ca_file"): file.outgoing.ca_file,
         ("mtls", "client_ca"): file.mtls.client_ca,
-        ("ui", "logo"): logo,
         **{("signing", "keys", at, "path"): key.path for at, key in enumerate(file.signing.keys)},
     }
     named |= {
         ("signing", "verify_only", at, "jwks"): each.jwks
         for at, each in enumerate(file.signing.verify_only)
     }
-    named |= {("tenants", at, "logo"): tenant.logo for at, tenant in enumerate(file.tenants)}
+    named |= {(*location, "logo"): look.logo for location, look in file.looks.items()}
     for name in ("certificate", "private_key", "client_ca"):
         named["server", "tls", name] = getattr(tls, name, None)
     for location, path in named.items():

@@ -175,7 +175,7 @@ def build_client_authentication(
     workloads = WorkloadAssertions(
         issuer=shared.issuer,
         registry=shared.registry,
-        keys=WorkloadKeys(shared.http_of_workloads),
+        keys=WorkloadKeys(partial(shared.http_trusting, "workload_issuer")),
         clock_skew=skew,
     )
     methods = MethodParts(

@@ -198,10 +198,10 @@ class Shared:
         http = self._open(certificate=certificate, kept=kept)
         return http if self.spans is None else self.spans.http("users", http)
 
-    def http_of_workloads(self, ca_file: Path | None) -> HttpClient:
-        """Return the HTTP client for the URLs of an entry of `workload_issuers`, which may be private ones."""
+    def http_trusting(self, purpose: str, ca_file: Path | None) -> HttpClient:
+        """Return an HTTP client for URLs that the operator names, which may be private ones, with these authorities."""
         http = self.outgoing if ca_file is None else self._open(ca_file=ca_file)
-        return self.http_for("workload_issuer", http)
+        return self.http_for(purpose, http)
 
     def _open(
         self,

@@ -114,8 +114,8 @@ async def test_a_certificate_without_every_extension_is_trusted_if_its_authority
     config["outgoing"] = {"ca_file": str(pem)}
     shared = (await start(config)).features.shared
     async with serving_tls(own) as url:
-        assert (await shared.http_of_workloads(pem).fetch(url)).status == 404
-        assert (await shared.http_of_workloads(None).fetch(url)).status == 404
+        assert (await shared.http_trusting("workload_issuer", pem).fetch(url)).status == 404
+        assert (await shared.http_trusting("workload_issuer", None).fetch(url)).status == 404
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from service.keys.algorithms import (
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
-from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
+from service.model.password_hash import UnusableHash, parse_hash
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
@@ -305,27 +305,3 @@ def _judge_slow_hash(secret: Secret) -> Iterator[Finding]:
         message = f"a slow hash: its client needs a secret with sha256 until {day}"
         hint = "`token-service new-secret` makes one"
     yield warning(("hash",), message, hint)
-
-
-def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
-    """Passwords and user codes are kept as hashes in a known format, at the usual cost at least."""
-    for at, user in enumerate(file.users.list):
-        for name in ("password", "ciba_user_code"):
-            stored: str | None = getattr(user, name)
-            if stored is not None:
-                for finding in _judge_hash(stored):
-                    yield finding.below("users", "list", at, name)
-
-
-def _judge_hash(stored: str) -> Iterator[Finding]:
-    hint = "`token-service hash-password` makes one"
-    try:
-        work = parse_hash(stored).work
-    except UnusableHash as error:
-        yield Finding((), str(error), hint)
-        return
-    if work < USUAL.work:
-        message = (
-            f"costs less than Argon2id with {PASSWORD_COST}, so a stolen hash is easier to guess"
-        )
-        yield warning((), message, hint)

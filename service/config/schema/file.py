@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -195,6 +196,14 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     mfa: Mfa = Mfa()
     """Second factors: who needs one, and when it is enrolled."""
+
+    @property
+    def looks(self) -> Mapping[types.Location, Ui | Tenant]:
+        """What pages look like, by the place of the section: everybody's, and those of tenants."""
+        looks: dict[types.Location, Ui | Tenant] = {("ui",): self.ui}
+        for at, tenant in enumerate(self.tenants):
+            looks["tenants", at] = tenant
+        return looks
 
     def find_template(self, client_id: str) -> str | None:
         """Return the client whose settings this one has, which a rule of the operator makes; None if none does."""

@@ -31,8 +31,7 @@ def parse_colour(text: str) -> Color:
 
 def colours_are_readable(file: ConfigurationFile) -> Iterator[Finding]:
     """Text in the accent colour, on it, and on the background can be read (WCAG 2.2 §1.4.3)."""
-    tenants = [(("tenants", at), tenant) for at, tenant in enumerate(file.tenants)]
-    for location, look in ((("ui",), file.ui), *tenants):
+    for location, look in file.looks.items():
         for name in ("accent", "background"):
             if (text := getattr(look, name)) is not None:
                 yield from [each.below(*location, name) for each in _judge_colour(name, text)]
