@@ -21,7 +21,7 @@ FILES = Path(__file__).parent / "files"
 
 @dataclass(frozen=True)
 class Imported:
-    """What a run of the command has left."""
+    """The folder and the report of a run of the command."""
 
     folder: Path
     exit_code: int
@@ -50,13 +50,13 @@ class Imported:
         return self.entry("clients", client_id)
 
     def reasons(self, place: str) -> list[str]:
-        """What the report says of a place."""
+        """The reasons that the report has for a place."""
         rows = [*self.report["changed"], *self.report["not_taken"]]
         return [row["reason"] for row in rows if row["place"] == place]
 
     @property
     def left_out(self) -> dict[str, str]:
-        """What was not taken: the reason of each place."""
+        """The reason of each place that was not taken."""
         return {row["place"]: row["reason"] for row in self.report["not_taken"]}
 
 

@@ -23,7 +23,7 @@ SOURCE = FILES / "appsettings.json"
 
 
 def sha256(secret: str) -> str:
-    """What `"secret".Sha256()` is in IdentityServer."""
+    """The hash of a secret, as IdentityServer's `"secret".Sha256()` makes it."""
     return base64.b64encode(hashlib.sha256(secret.encode()).digest()).decode()
 
 
@@ -72,7 +72,7 @@ def take_over(folder: Path, **files: object) -> Imported:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Imported:
-    """What an appsettings.json with comments has become."""
+    """The result of an appsettings.json with comments."""
     return run_import("identityserver", SOURCE, tmp_path / "out")
 
 
@@ -121,9 +121,9 @@ async def test_secrets_of_sha256_and_sha512_go_on_working(settings: Imported, st
     service = await start(settings.configuration)
     tokens = [
         await service.token((client, f"{client}-secret"), grant_type="client_credentials")
-        for client in ("machine",)
+        for client in ("machine", "machine512")
     ]
-    assert [claims_in(each["access_token"])["aud"] for each in tokens] == ["orders"]
+    assert [claims_in(each["access_token"])["aud"] for each in tokens] == ["orders", "orders"]
     assert await service.is_active(tokens[0]["access_token"], caller="orders")
     wrong = await service.token(("machine512", "machine-secret"), grant_type="client_credentials")
     assert wrong.refusal == (401, "invalid_client")

@@ -38,7 +38,7 @@ _DEFAULT_DEVICE_LIFETIME = 300
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What dex's configuration says of all clients."""
+    """The part of dex's configuration that is for all clients."""
 
     shared: Mapping[str, object]
     """The keys that all clients have."""

@@ -133,7 +133,7 @@ def _scalar(node: yaml.ScalarNode) -> str | bool | None:
 
 
 class Environment:
-    """What dex's configuration takes from the environment, which has to be that of dex."""
+    """The variables that dex's configuration names; they have to be those of dex."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables

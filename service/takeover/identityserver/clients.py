@@ -91,7 +91,7 @@ _XML_INTEGERS = ("#integer", "#integer32", "#integer64", "#int", "#long")
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a key means that is left out, which depends on the version."""
+    """The version, which decides the meaning of keys that are left out."""
 
     name: Literal[
         "IdentityServer3", "IdentityServer4 before version 4", "IdentityServer4 and Duende"

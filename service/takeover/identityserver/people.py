@@ -25,7 +25,7 @@ _COLUMNS = frozenset(
 
 
 class People:
-    """What the other tables say of users, by their ids."""
+    """The users, with the parts of them that other tables have, by their ids."""
 
     def __init__(self, sections: Sections, found: Found, providers: frozenset[str]) -> None:
         self._sections, self._found = sections, found
