@@ -213,7 +213,9 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             acr=request.acr.met_by(session, registry) if session else None,
             register_link=request.find_link("register", self.links),
             factors=factors or Factors(),
-            offered_factors=self.second_factors.find_offered(factors) if factors else {},
+            offered_factors=self.second_factors.find_offered(factors)
+            if factors and factors.is_enrolled
+            else {},
             enrollable=self.enrollable,
         )
         return replace(interaction, acr_step=choose_acr_step(interaction, self.visitors.steps))

@@ -10,7 +10,7 @@ from service.authorize.flow import AuthorizeFlow, WaitingRequest
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.authorize.visitors import Visitor
 from service.identity.factors.methods import MFA
-from service.identity.factors.second_factors import find_requirement, lacks_second_factor
+from service.identity.factors.second_factors import lacks_second_factor
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_in import SignIn
 from service.model.factors import Factors
@@ -32,11 +32,8 @@ class FactorTurn(msgspec.Struct, frozen=True, kw_only=True):
 def _is_missing(unfinished: UnfinishedSignIn) -> bool:
     """Return whether the sign-in begins no session without a second factor."""
     client = unfinished.request.client if unfinished.request else None
-    return lacks_second_factor(
-        unfinished.sign_in.methods,
-        unfinished.factors,
-        find_requirement(unfinished.registry, client),
-    )
+    sign_in, factors = unfinished.sign_in, unfinished.factors
+    return lacks_second_factor(sign_in.methods, factors, unfinished.registry, client)
 
 
 def _is_needed(interaction: Interaction) -> bool:
@@ -44,8 +41,8 @@ def _is_needed(interaction: Interaction) -> bool:
     session = interaction.session
     if session is None:
         return False
-    requirement = find_requirement(interaction.registry, interaction.request.client)
-    return lacks_second_factor(session.methods, interaction.factors, requirement)
+    client = interaction.request.client
+    return lacks_second_factor(session.methods, interaction.factors, interaction.registry, client)
 
 
 def _can_meet_acr(interaction: Interaction) -> bool:

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from service.authorize.interaction import Step, UnfinishedSignIn
 from service.authorize.request import AuthorizeRequest
 from service.identity.factors.stored import EnrolledFactors
-from service.identity.fresh_logins import FreshLogins
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
-from service.identity.sign_in import PartialSignIn, PartialSignIns, SignIn
+from service.identity.sign_in import FreshLogins, PartialSignIn, PartialSignIns, SignIn
 from service.identity.users import Subjects
 from service.model.handle import digest
 from service.model.registry import LiveRegistry

@@ -10,7 +10,7 @@ from aiohttp import web
 from service.ciba.pending import CibaRequests, PendingRequest
 from service.clock import clock
 from service.events.ciba import CibaApproved, CibaDenied
-from service.identity.factors.second_factors import find_requirement, lacks_second_factor
+from service.identity.factors.second_factors import lacks_second_factor
 from service.identity.password_sign_in import AMR
 from service.identity.providers.claims import with_trusted_methods
 from service.model.client import Client
@@ -40,7 +40,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         visit = await self.visits.open_page(request)
         session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
-            return self.visits.ask_for_session(visit, REQUESTS)
+            return await self.visits.ask_for_session(visit, REQUESTS)
         pending = await self.requests.find_all_of(session.subject)
         shown = [(each, await self._find_client(each)) for each in pending]
         answered = visit.params.get("answered") or ""
@@ -64,7 +64,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         path = f"{REQUESTS}/{request.match_info['ref']}"
         session = await self._find_session(visit)
         if session is None:
-            return self.visits.ask_for_session(visit, path)
+            return await self.visits.ask_for_session(visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):
             return self.visits.go_to_login(visit, path)
@@ -182,7 +182,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         A user with a second factor has used it to open this page; one without would have to enrol it first.
         """
         registry = self.visits.flow.registry.current
-        lacks = lacks_second_factor(session.methods, Factors(), find_requirement(registry, client))
+        lacks = lacks_second_factor(session.methods, Factors(), registry, client)
         asked = pending.asked_acr(client, registry)
         return lacks or not asked.is_satisfied_by(session.methods, registry, acr=session.acr)
 

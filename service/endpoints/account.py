@@ -34,7 +34,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         visit = await self.visits.open_page(request)
         session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
-            return self.visits.ask_for_session(visit, ACCOUNT)
+            return await self.visits.ask_for_session(visit, ACCOUNT)
         asked = visit.params
         sessions = await self._sessions(session, asked.get("sessions"))
         granted = page_of(await self.access.find_all_of(session.subject), asked.get("grants"))
@@ -60,7 +60,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         visit = await self.visits.open_form(request)
         current, params = await self.visits.visitors.find_own_session(visit.visitor), visit.params
         if current is None:
-            return self.visits.ask_for_session(visit, ACCOUNT)
+            return await self.visits.ask_for_session(visit, ACCOUNT)
         if visit.form_session is None:
             return self.visits.go(visit, ACCOUNT)
         match params.get("action"):

@@ -10,7 +10,6 @@ from service.identity.accepted_users import find_accepted_users
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.second_factors import (
     SecondFactors,
-    find_requirement,
     lacks_second_factor,
 )
 from service.identity.factors.totp import TotpMethod
@@ -63,5 +62,5 @@ class PasswordGrant(msgspec.Struct, frozen=True):
             )
             amr = await self.second_factors.verify(method, attempt)
             return None if amr is None else (*AMR, *amr, MFA)
-        requirement = find_requirement(self.registry.current, request.client)
-        return None if lacks_second_factor(AMR, factors, requirement) else AMR
+        lacks = lacks_second_factor(AMR, factors, self.registry.current, request.client)
+        return None if lacks else AMR

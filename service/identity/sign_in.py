@@ -1,7 +1,7 @@
 """A user's authentication; one that lacks a step is kept apart: no page and no client accepts it.
 
 The store knows the hash of a partial sign-in's id alone; the content is encrypted with a key that
-is derived from the id.
+is derived from the id. A value beside the cookies proves that a page follows a recent sign-in (ASVS 7.5.1).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 from cryptography.fernet import InvalidToken
 from msgspec.structs import replace
 
+from service.clock import clock
 from service.keys.sealing import cipher_from_id
 from service.model.handle import digest
 from service.model.session import ProviderSession, SealedSignIn, Session
@@ -21,6 +22,8 @@ from service.store.stores import Stores
 
 LIFETIME = 15 * 60
 """Seconds that a user has for the next step."""
+FRESH = 300
+"""Seconds since the sign-in within which second factors may be changed."""
 
 
 class SignIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,3 +102,28 @@ class PartialSignIns(msgspec.Struct, frozen=True):
         drop = self.stores.partial_sign_ins.drop(digest(partial.id))
         (removed,) = await self.stores.kv.write(drop)
         return bool(removed)
+
+
+class FreshLogins(msgspec.Struct, frozen=True):
+    """Gives each sign-in a value that is in no cookie: the pages after it carry it from one to the next."""
+
+    stores: Stores
+
+    async def begin(self, who: Session | PartialSignIn) -> str:
+        """Return the value of a sign-in that has just been completed, or lacks a step."""
+        fresh_login = secrets.token_urlsafe(16)
+        write = self.stores.fresh_logins.put(digest(fresh_login), _selector(who), ttl=FRESH)
+        await self.stores.kv.write(write)
+        return fresh_login
+
+    async def follows(self, fresh_login: str, who: Session | PartialSignIn) -> bool:
+        """Return whether a page with this value follows the sign-in, and not long after."""
+        at = who.auth_time if isinstance(who, Session) else who.sign_in.auth_time
+        if clock() - at >= FRESH:
+            return False
+        (kept,) = await self.stores.kv.read(self.stores.fresh_logins.read(_selector(who)))
+        return kept is not None and hmac.compare_digest(kept, digest(fresh_login))
+
+
+def _selector(who: Session | PartialSignIn) -> str:
+    return who.id if isinstance(who, Session) else digest(who.id)

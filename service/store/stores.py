@@ -73,7 +73,7 @@ class Stores:
         # Under a session's sid:
         self.sessions = Records(prefix, "ss", Session, 4)  # its idle or absolute end
         self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
-        self.fresh_logins = Records(prefix, "fl", str)  # identity/fresh_logins.py
+        self.fresh_logins = Records(prefix, "fl", str)  # identity/sign_in.py
         self.session_authorizations = index("sa")  # those that end with the session
         self.session_clients = index("sc")  # those that are notified of its end
         # Under LOGOUT:

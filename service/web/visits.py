@@ -141,7 +141,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
     ) -> web.Response:
         """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads.
 
-        A notice is shown first, as soon as there is a session; it links to `way_after`.
+        A notice is shown first, as soon as there is a session; it links to where this leads.
         """
         request, parked_id = (waiting.request, waiting.parked.id) if waiting else (None, "")
         with explain_end(parked_id):
@@ -177,11 +177,6 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         if waiting is not None:
             return self.go(visit, path, waiting.parked.id)
         return self.go_to_login(visit, return_path(visit.params), path)
-
-    def way_after(self, visit: Visit, waiting: WaitingRequest | None) -> str:
-        """Return the link that goes on after a notice."""
-        path = SECOND_FACTOR if waiting else return_path(visit.params)
-        return self.href(visit.visitor, path, {"request": waiting.parked.id} if waiting else {})
 
     def href(self, visitor: Visitor | None, path: str, query: Mapping[str, str]) -> str:
         """Return the link to a page; where factors are added or changed, it says that it follows a sign-in."""
@@ -219,9 +214,13 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         self.pages.keep_language(visit.request, response)
         return self.mark(visit.request, response, visit.visitor)
 
-    def ask_for_session(self, visit: Visit, path: str) -> web.Response:
+    async def ask_for_session(self, visit: Visit, path: str) -> web.Response:
         """Send the browser to the step without which the own account has no session; it leads back to this path."""
-        return self.go_to_login(visit, path, SECOND_FACTOR if visit.visitor.session else LOGIN)
+        session = visit.visitor.session
+        if session is None:
+            return self.go_to_login(visit, path)
+        missing = await self.visitors.find_missing_step(SignIn.of_session(session), None)
+        return self.go_to_login(visit, path, missing.path if missing else LOGIN)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
         """Return the names by which a page shows the user that is signed in."""

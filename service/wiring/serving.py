@@ -25,8 +25,7 @@ from service.ciba.messages import Messages, SafeNotifier, open_notifier
 from service.ciba.pending import PER_MINUTE, CibaRequests
 from service.ciba.request import CibaReader, Hints, UserCodes
 from service.config.schema.server import Server, Session
-from service.identity.fresh_logins import FreshLogins
-from service.identity.sign_in import PartialSignIns
+from service.identity.sign_in import FreshLogins, PartialSignIns
 from service.keys.key_source import follow_keys
 from service.keys.keyring import KeyRing
 from service.logout.back_channel import BackChannel

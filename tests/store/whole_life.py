@@ -49,7 +49,7 @@ CONSTANTS = {
     "service.identity.factors.passkey_challenges.LIFETIME": 2,
     "service.identity.access.YEAR": 2,
     "service.identity.refusal_costs.LIFETIME": 2,
-    "service.identity.fresh_logins.FRESH": 2,
+    "service.identity.sign_in.FRESH": 2,
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,

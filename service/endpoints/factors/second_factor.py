@@ -12,6 +12,7 @@ from service.authorize.second_factor import SECOND_FACTOR, FactorTurn, find_fact
 from service.clock import clock
 from service.endpoints.factors.shown import (
     asked_on,
+    find_way_after,
     links_to_others,
     read_attempt,
 )
@@ -109,7 +110,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         def show(visit: Visit, waiting: WaitingRequest | None) -> web.Response:
             context = {
                 "left": len(factors.recovery_codes),
-                "continue_href": self.visits.way_after(visit, waiting),
+                "continue_href": find_way_after(self.visits, visit, waiting),
             }
             return self.visits.show(visit, "recovery_code_used.html", waiting, context=context)
 

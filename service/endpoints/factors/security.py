@@ -32,7 +32,7 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         visit = await self.visits.open_page(request)
         session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
-            return self.visits.ask_for_session(visit, PATH)
+            return await self.visits.ask_for_session(visit, PATH)
         return await self._show(visit, session)
 
     async def submit(self, request: web.Request) -> web.Response:

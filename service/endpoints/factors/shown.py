@@ -8,7 +8,8 @@ from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.identity.factors.methods import Asked, FactorAttempt
-from service.web.visits import Notice, Visit, Visits
+from service.protocol.paths import SECOND_FACTOR
+from service.web.visits import Notice, Visit, Visits, return_path
 
 
 def read_attempt(
@@ -52,7 +53,13 @@ def notice_of_recovery_codes(visits: Visits, codes: Sequence[str]) -> Notice | N
         return None
 
     def show(visit: Visit, waiting: WaitingRequest | None) -> web.Response:
-        context = {"codes": codes, "continue_href": visits.way_after(visit, waiting)}
+        context = {"codes": codes, "continue_href": find_way_after(visits, visit, waiting)}
         return visits.show(visit, "recovery_codes.html", waiting, context=context)
 
     return show
+
+
+def find_way_after(visits: Visits, visit: Visit, waiting: WaitingRequest | None) -> str:
+    """Return the link that goes on after a notice."""
+    path = SECOND_FACTOR if waiting else return_path(visit.params)
+    return visits.href(visit.visitor, path, {"request": waiting.parked.id} if waiting else {})

@@ -47,9 +47,10 @@ def find_requirement(registry: Registry, client: Client | None) -> RequiredFacto
 
 
 def lacks_second_factor(
-    methods: Collection[str], factors: Factors, requirement: RequiredFactor
+    methods: Collection[str], factors: Factors, registry: Registry, client: Client | None
 ) -> bool:
-    """Return whether a sign-in by these methods has to be completed by a second factor."""
+    """Return whether a sign-in by these methods at the client, or the own account, has to be completed by a second factor."""
+    requirement = find_requirement(registry, client)
     if MFA in methods or requirement == "never":
         return False
     return requirement == "always" or factors.is_enrolled
