@@ -26,6 +26,7 @@ from service.protocol.errors import InvalidRequest
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """The browser by its own cookie, and the live session if there is one."""
 
+    sent: SentCookies
     browser: str
     session: Session | None = None
     user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
@@ -61,23 +62,20 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         browser, partial = sent.browser or secrets.token_urlsafe(24), None
         if sent.partial_sign_in:
             partial = await self.partial_sign_ins.find(sent.partial_sign_in, browser=browser)
+        visitor = Visitor(sent=sent, browser=browser, partial=partial, fresh_login=fresh_login)
         session = await self.sessions.find(sent.session) if sent.session else None
         user_claims = await self.subjects.find_claims(session) if session else None
         if session is None or user_claims is None:
             # A frame of another site sends no session cookie, although a user may be signed in:
             # only a cookie without a session proves that nobody is.
             state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
-            return Visitor(
-                browser=browser, browser_state=state, partial=partial, fresh_login=fresh_login
-            )
+            return replace(visitor, browser_state=state)
         await self.sessions.touch(session)
-        return Visitor(
-            browser=browser,
+        return replace(
+            visitor,
             session=session,
             user_claims=user_claims,
             browser_state=browser_state_of(session.id),
-            partial=partial,
-            fresh_login=fresh_login,
         )
 
     async def find_missing_step(
@@ -133,12 +131,13 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
             address=address,
             browser=visitor.browser,
         )
-        return Visitor(
-            browser=visitor.browser,
+        return replace(
+            visitor,
             session=session,
             user_claims=await self.subjects.find_claims(session) or {},
             browser_state=browser_state_of(session.id),
             new_cookie=cookie,
+            partial=None,
             fresh_login=await self.fresh_logins.begin(session),
         )
 

@@ -44,4 +44,4 @@ class CreateAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         base = self.visits.flow.reader.issuer.rstrip("/")
         login = with_query(base + LOGIN, {"request": waiting.parked.id})
         response = see_other(with_query(link, {"return_to": login}))
-        return self.visits.mark(request, response, visit.visitor)
+        return self.visits.mark(response, visit.visitor)

@@ -83,7 +83,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 "user": await self.visits.shown_user(visitor),
             },
         )
-        return self.visits.mark(request, page, visitor)
+        return self.visits.mark(page, visitor)
 
     async def submit(self, request: web.Request) -> web.Response:
         """End the session that the page was shown to, or return to the account if the user cancels."""

@@ -181,7 +181,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             )
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
-        return self.visits.mark(visit.request, see_other(url), visit.visitor)
+        return self.visits.mark(see_other(url), visit.visitor)
 
     def _find_home(self, username: str, waiting: WaitingRequest | None) -> IdentityProvider | None:
         """Return the provider of this e-mail address's domain, whether or not anybody has the address."""

@@ -201,7 +201,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         else:
             response = see_other(outcome.location)
         self.pages.keep_language(request, response)
-        return self.mark(request, response, visitor) if visitor else response
+        return self.mark(response, visitor) if visitor else response
 
     def go(self, visit: Visit, path: str, parked_id: str = "") -> web.Response:
         """Send the browser to another page."""
@@ -212,7 +212,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         query = {} if path == ACCOUNT else {"return_to": path}
         response = see_other(self.href(visit.visitor, at, query))
         self.pages.keep_language(visit.request, response)
-        return self.mark(visit.request, response, visit.visitor)
+        return self.mark(response, visit.visitor)
 
     async def ask_for_session(self, visit: Visit, path: str) -> web.Response:
         """Send the browser to the step without which the own account has no session; it leads back to this path."""
@@ -230,11 +230,11 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         name = visitor.user_claims.get("name") or username or visitor.session.subject
         return {"name": name, "username": username}
 
-    def mark(self, request: web.Request, response: web.Response, visitor: Visitor) -> web.Response:
+    def mark(self, response: web.Response, visitor: Visitor) -> web.Response:
         """Set the cookies that have changed: the browser's mark, its state, and a new session."""
-        session = visitor.session
+        sent, session = visitor.sent, visitor.session
         lasts = session.ends_at - session.started_at if session and session.remember else None
-        sent, put = self.cookies.read(request), self.cookies.set
+        put = self.cookies.set
         if sent.browser != visitor.browser:
             put(response, Cookie.BROWSER, visitor.browser, max_age=None)
         partial_id = visitor.partial.id if visitor.partial else ""
@@ -287,7 +287,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
                 **context,
             },
         )
-        return self.mark(visit.request, page, visitor)
+        return self.mark(page, visitor)
 
     def _tenant(self, visit: Visit, waiting: WaitingRequest | None) -> Tenant | None:
         session, registry = visit.visitor.session, self.flow.registry.current
