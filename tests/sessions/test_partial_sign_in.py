@@ -8,13 +8,22 @@ from typing import Any
 
 import pytest
 
+from service.authorize.interaction import Step
 from service.events.users import SessionStarted
+from service.protocol.errors import InteractionRequired
 from tests.conftest import Clock
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService, claims_in
-from tests.sessions.second_factor import CODE, FOR_ACR, FOR_EVERYBODY, PATH, install
+from tests.sessions.second_factor import (
+    CODE,
+    FOR_ACR,
+    FOR_EVERYBODY,
+    PATH,
+    install,
+    is_missing_from,
+)
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.3", "9470#4")
 
@@ -35,6 +44,13 @@ def config(
     return configuration
 
 
+LATER = Step(
+    path=PATH,
+    refusal=InteractionRequired,
+    is_missing_from=lambda unfinished: IS_NEW and is_missing_from(unfinished),
+)
+IS_NEW = False
+"""Whether the step has been added, since sessions without it began."""
 for_acr = pytest.mark.parametrize("config", [FOR_ACR], indirect=True)
 INSISTING = json.dumps({"id_token": {"acr": {"essential": True, "value": "strong"}}})
 
@@ -92,6 +108,17 @@ async def test_password_alone_opens_no_consent_page(app: ClientApp) -> None:
     assert (await app.browser.get(consent)).path == PATH
     fields = dict(half.forms[0].fields) | {"action": "allow", "scope": "openid"}
     assert (await app.browser.post("/account/consent", fields)).path == PATH
+
+
+@pytest.mark.parametrize("config", [LATER], indirect=True)
+async def test_session_that_lacks_a_new_step_opens_its_page_before_the_account(
+    app: ClientApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await app.login()
+    monkeypatch.setattr("tests.sessions.test_partial_sign_in.IS_NEW", True)
+    page = await app.browser.get("/account")
+    assert page.path == PATH
+    assert (await give_code(app, page)).path == "/account"
 
 
 async def test_wrong_code_is_asked_again(app: ClientApp, half: Page) -> None:
