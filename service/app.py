@@ -11,7 +11,6 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.interaction import Step
-from service.authorize.second_factor import SECOND_FACTOR
 from service.ciba.endpoint import BackchannelAuthenticationEndpoint
 from service.ciba.page import AccountRequestsEndpoint
 from service.config.configuration import Configuration
@@ -29,6 +28,7 @@ from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.factors.add_factor import AddFactorEndpoint
 from service.endpoints.factors.second_factor import SecondFactorEndpoint
 from service.endpoints.factors.security import SecurityEndpoint
+from service.endpoints.factors.step import SECOND_FACTOR
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import IDENTITY_PROVIDER, LOGIN, LoginEndpoint
 from service.endpoints.login_page import LoginPage

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.second_factor import find_factor_turn
+from service.endpoints.factors.step import find_factor_turn
 from service.identity.accepted_users import EVERYBODY, AcceptedUsers
 from service.identity.factors.passkey_challenges import Asking
 from service.identity.factors.passkeys import PasskeySignIn

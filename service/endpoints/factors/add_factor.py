@@ -8,13 +8,13 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.second_factor import find_factor_turn
 from service.endpoints.factors.shown import (
     asked_on,
     links_to_others,
     notice_of_recovery_codes,
     read_attempt,
 )
+from service.endpoints.factors.step import find_factor_turn
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner, read_name
 from service.identity.factors.methods import MFA
 from service.identity.sign_in import SignIn

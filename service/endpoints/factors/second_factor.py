@@ -8,7 +8,6 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
-from service.authorize.second_factor import SECOND_FACTOR, FactorTurn, find_factor_turn
 from service.clock import clock
 from service.endpoints.factors.shown import (
     asked_on,
@@ -16,6 +15,7 @@ from service.endpoints.factors.shown import (
     links_to_others,
     read_attempt,
 )
+from service.endpoints.factors.step import SECOND_FACTOR, FactorTurn, find_factor_turn
 from service.identity.factors.methods import MFA
 from service.identity.factors.second_factors import SecondFactors, find_requirement
 from service.identity.sign_in import SignIn
