@@ -70,7 +70,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return self.visits.go_to_login(visit, path)
         if self._lacks_factor(pending, client, session):
             return self._explain_factor(visit)
-        registry = self.visits.flow.registry.current
+        registry = self.visits.registry
         context = {
             "action": path,
             "user": await self.visits.shown_user(visit.visitor),
@@ -140,7 +140,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return pending, client
 
     def _may_use(self, client: Client, visit: Visit) -> bool:
-        session, registry = visit.visitor.session, self.visits.flow.registry.current
+        session, registry = visit.visitor.session, self.visits.registry
         return session is not None and may_use(
             registry.permissions_of(client),
             session.subject,
@@ -171,7 +171,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _lacks_acr(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether a password could meet an authentication context that the session does not meet."""
-        registry = self.visits.flow.registry.current
+        registry = self.visits.registry
         asked = pending.asked_acr(client, registry)
         is_met = asked.is_met_by(session.methods, registry, acr=session.acr)
         return not is_met and asked.is_met_by(AMR, registry, acr=None)
@@ -181,7 +181,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
         A user with a second factor has used it to open this page; one without would have to enrol it first.
         """
-        registry = self.visits.flow.registry.current
+        registry = self.visits.registry
         lacks = lacks_second_factor(session.methods, Factors(), registry, client)
         asked = pending.asked_acr(client, registry)
         return lacks or not asked.is_satisfied_by(session.methods, registry, acr=session.acr)
@@ -193,4 +193,4 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _find_session(self, visit: Visit) -> Session | None:
         """Return the session, without the word of an identity provider that is not trusted."""
         session = await self.visits.visitors.find_own_session(visit.visitor)
-        return session and with_trusted_methods(session, self.visits.flow.registry.current)
+        return session and with_trusted_methods(session, self.visits.registry)

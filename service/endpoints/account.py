@@ -121,7 +121,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self, granted: Sequence[Client | None], named: str | None
     ) -> list[Client]:
         """Return the clients of config.yaml that a login can begin at, those with grants on this page, and the one that is named."""
-        configured = self.visits.flow.registry.current.clients.values()
+        configured = self.visits.registry.clients.values()
         sender = await self.visits.flow.reader.clients.find(named) if named else None
         found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
         return [one for one in found.values() if one.enabled and one.initiate_login_uri]
@@ -139,7 +139,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """Return what a client may do; of a deleted one only the id is known."""
-        registry = self.visits.flow.registry.current
+        registry = self.visits.registry
         deleted = {"client_id": access.client_id, "client_name": None, "logo_uri": None}
         return {
             "client": client or deleted,

@@ -47,7 +47,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def metadata(self) -> Mapping[str, object]:
-        clients = [c for c in self.visits.flow.registry.current.clients.values() if c.enabled]
+        clients = [c for c in self.visits.registry.clients.values() if c.enabled]
         used = {name for client in clients for name in client.allowed_response_types}
         used |= self.registrable.response_types
         creates_accounts = "register" in self.visits.pages.looks.ui.links

@@ -68,9 +68,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
             "claims": sorted(claims),
-            "details": shown_details(
-                self.visits.flow.registry.current, waiting.request.authorization_details
-            ),
+            "details": shown_details(self.visits.registry, waiting.request.authorization_details),
             "can_remember": _can_remember(waiting),
             "values": {each.name: self._values(each, visitor) for each in scopes},
             "claim_values": dict(shown_values(visitor.user_claims, claims)),
@@ -136,13 +134,13 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _values(self, scope: Scope, visitor: Visitor) -> list[tuple[str, str]]:
         """Return the user's data that the client or an API gets by the scope value."""
-        resources = self.visits.flow.registry.current.resources_by_scope.get(scope.name, ())
+        resources = self.visits.registry.resources_by_scope.get(scope.name, ())
         names = [*scope.user_claims, *(name for one in resources for name in one.user_claims)]
         return shown_values(visitor.user_claims, names)
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
         """Return the scope values to show; openid is required, or it would not be a sign-in."""
-        shown = shown_scopes(self.visits.flow.registry.current, scope)
+        shown = shown_scopes(self.visits.registry, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]
 
 

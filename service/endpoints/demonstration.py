@@ -228,9 +228,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, Any]]:
         """Yield the clients that can be used without a secret or with a guessed one."""
-        clients = [
-            each for each in self.visits.flow.registry.current.clients.values() if each.enabled
-        ]
+        clients = [each for each in self.visits.registry.clients.values() if each.enabled]
         usable = (each for each in clients if each.is_public or each.client_id in secrets)
         for client in islice(usable, MOST):
             yield {
@@ -254,7 +252,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _people(self, sign_in: object) -> list[dict[str, Any]]:
         """Return the users whose password is their name, with a link to sign in."""
         people: list[dict[str, Any]] = []
-        for user in self.visits.flow.registry.current.users[:MOST]:
+        for user in self.visits.registry.users[:MOST]:
             guess = (user.username, user.password)
             if user.enabled and guess not in self._guessed:
                 self._guessed[guess] = await self.passwords.verifies(*guess)

@@ -16,6 +16,7 @@ from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequ
 from service.authorize.interaction import Step
 from service.authorize.visitors import Visitor, Visitors
 from service.identity.sign_in import LIFETIME, SignIn
+from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant
 from service.protocol.authorization_request import SIGNED_OUT
@@ -67,6 +68,11 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def visitors(self) -> Visitors:
         return self.flow.visitors
+
+    @property
+    def registry(self) -> Registry:
+        """The registry in force."""
+        return self.flow.registry.current
 
     async def open_page(self, request: web.Request) -> Visit:
         """Read a GET."""
@@ -290,7 +296,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         return self.mark(page, visitor)
 
     def _tenant(self, visit: Visit, waiting: WaitingRequest | None) -> Tenant | None:
-        session, registry = visit.visitor.session, self.flow.registry.current
+        session, registry = visit.visitor.session, self.registry
         if waiting is not None or session is None:
             return waiting.request.users.tenant if waiting else None
         name = registry.tenancy.find_name(session.idp, visit.visitor.user_claims)

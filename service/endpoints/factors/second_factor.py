@@ -98,7 +98,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def _can_enrol_at_account(self) -> bool:
         """Return whether a user without a factor can come to the page where one is enrolled."""
-        registry = self.visits.flow.registry.current
+        registry = self.visits.registry
         return find_requirement(registry, None) != "always"
 
     async def _tell_of_recovery_codes(self, method: str, sign_in: SignIn) -> Notice | None:

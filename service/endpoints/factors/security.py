@@ -60,7 +60,7 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _is_last_needed(self, session: Session, factor_id: str) -> bool:
         """Return whether the user could not sign in again without this factor."""
-        mfa = self.visits.flow.registry.current.mfa
+        mfa = self.visits.registry.mfa
         factors = await self.changes.second_factors.enrolled.find(session.subject)
         listed = [each["id"] for each in _list(factors)]
         return (mfa.required, mfa.enrolment, listed) == ("always", "account", [factor_id])
