@@ -14,6 +14,7 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import UsedOnce
 from service.clients.keys import ClientKeys
 from service.clock import clock
+from service.identity.factors.guesses import Guesses
 from service.identity.password_sign_in import Throttle
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.identity.sessions import Sessions
@@ -246,11 +247,15 @@ def require_one(params: Params) -> str:
 
 
 class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
-    """Compares a code with the user's own; guesses are limited as those of passwords are, per client instead of address."""
+    """Compares a code with the user's own; guesses are limited as those of passwords are, per client instead of address.
+
+    Wrong codes in a row of one client lock the user's code for it for longer and longer.
+    """
 
     passwords: Passwords
     turns: FairTurns
     throttle: Throttle
+    guesses: Guesses
 
     async def check(self, given: str | None, user: User, client: Client) -> None:
         """Raise MissingUserCode or InvalidUserCode unless the code is right, or none is needed."""
@@ -265,10 +270,14 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
         async with self.turns.place(place), self.turns.turn(place):
             if await self.throttle.is_locked(account, place):
                 return False
+            in_a_row = f"{place} {account}"
+            if not await self.guesses.take(in_a_row):
+                return False
             is_readable = is_plain_text(given, longest=MAX_PASSWORD)
             code = given if is_readable else ""
             if await self.passwords.verifies(code, user.ciba_user_code) and is_readable:
                 await self.throttle.clear(account, place)
+                await self.guesses.forget(in_a_row)
                 return True
             await self.throttle.count_failure(account, place)
         return False

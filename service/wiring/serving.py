@@ -194,7 +194,12 @@ def build_ciba(features: Features) -> Ciba:
         keys=features.client_keys,
         clock_skew=shared.configuration.server.clock_skew,
     )
-    user_codes = UserCodes(passwords=local.passwords, turns=local.turns, throttle=local.throttle)
+    user_codes = UserCodes(
+        passwords=local.passwords,
+        turns=local.turns,
+        throttle=local.throttle,
+        guesses=shared.guesses,
+    )
     return Ciba(
         reader=CibaReader(
             reader=features.arriving.reader, hints=hints, user_codes=user_codes, settings=settings

@@ -17,6 +17,9 @@ from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("ciba#7.1", "ciba#7.2", "ciba#13")
 
+LOCKOUT = 901
+"""A second more than `limits.lockout`."""
+
 
 @pytest.mark.rfc("ciba#7.3")
 async def test_an_accepted_request_gets_an_id_to_poll_with(till: Device) -> None:
@@ -151,6 +154,18 @@ class TestUserCodes:
         assert late.refusal == (400, "invalid_user_code")
         other = await device_of("other-till").ask(login_hint="bob", user_code="code-password")
         assert other.status == 200
+
+    async def test_a_client_that_guesses_a_user_code_is_locked_for_longer_and_longer(
+        self, till: Device, clock: Clock
+    ) -> None:
+        right = {"login_hint": "bob", "user_code": "code-password"}
+        for _ in range(4):
+            for _ in range(5):
+                await till.ask(login_hint="bob", user_code="wrong")
+            clock.forward(seconds=LOCKOUT)
+        assert (await till.ask(**right)).refusal == (400, "invalid_user_code")
+        clock.forward(seconds=LOCKOUT)
+        assert (await till.ask(**right)).status == 200
 
     async def test_guesses_at_a_user_code_do_not_lock_the_user_out(
         self, till: Device, app: ClientApp
