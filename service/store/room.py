@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
+from service.clock import clock
 from service.config.schema.server import Limits
 from service.model.client import Client
 from service.model.handle import digest
 from service.protocol.errors import TooManyRequests
-from service.store import rate_limit
+from service.store import rate_limit, verbs
 from service.store.keyvalue import KeyValue
 from service.store.memory import LOOK_EVERY, StoreMemory
 from service.store.rate_limit import RateLimit, count_in_window, networks_of, site_of
@@ -103,9 +104,24 @@ class RegistrationRoom(msgspec.Struct, frozen=True, kw_only=True):
             limits = {f"{begin}:{digest(one)}": per_day * KIB * share for one, share in networks}
             await count_in_window(self.kv, limits, max(size, KIB), seconds=DAY)
         total = self.limits.registered_bytes or self.memory.limit // 10 or 2 * UNKNOWN
-        begin = f"{self.prefix}:{{room}}:rl:registered"
-        limits = {begin: total, f"{begin}:{digest(site_of(address))}": total // SHARE_OF_ONE}
+        of_all, of_place = self._counters(address)
+        limits = {of_all: total, of_place: total // SHARE_OF_ONE}
         await count_in_window(self.kv, limits, size, seconds=self.lifetime, problem=USED_UP)
+
+    async def give_back(self, size: int, *, taken_at: int, address: str) -> None:
+        """Take off the bytes of a registration that was deleted, if the present window has counted them.
+
+        The place is that of the deletion. All places together never have more than they have registered.
+        """
+        window = clock() // self.lifetime
+        if taken_at // self.lifetime == window:
+            keys = [f"{counter}:{window}" for counter in self._counters(address)]
+            await self.kv.write(verbs.uncount_each(keys, size))
+
+    def _counters(self, address: str) -> tuple[str, str]:
+        """Return the counters of all registrations, and of those from this place."""
+        begin = f"{self.prefix}:{{room}}:rl:registered"
+        return begin, f"{begin}:{digest(site_of(address))}"
 
 
 def network_limit(limits: Limits) -> int | None:

@@ -6,7 +6,7 @@ is complete on a connection that dies in the middle of a write, in a Cluster, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -44,6 +44,16 @@ for i, key in ipairs(KEYS) do
   redis.call('SET', key, string.format('%.0f', counts[i]), 'EX', ARGV[1])
 end
 return 0"""
+
+UNCOUNT_EACH = """\
+for _, key in ipairs(KEYS) do
+  local count = tonumber(redis.call('GET', key) or '0') - ARGV[1]
+  if count > 0 then
+    redis.call('SET', key, string.format('%.0f', count), 'KEEPTTL')
+  else
+    redis.call('DEL', key)
+  end
+end"""
 
 UNCOUNT = """\
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end
@@ -156,6 +166,11 @@ def count(key: str, ttl: int) -> Command:
 def count_each(limits: Mapping[str, int], ttl: int, amount: int) -> Command:
     """Add to counters of one slot, unless one has no room; answers the position of the first such from 1 on, else 0."""
     return ("EVAL", COUNT_EACH, len(limits), *limits, max(ttl, 1), amount, *limits.values())
+
+
+def uncount_each(keys: Collection[str], amount: int) -> Command:
+    """Take from counters of one slot, none of which falls below zero."""
+    return ("EVAL", UNCOUNT_EACH, len(keys), *keys, amount)
 
 
 def count_guess(key: str, now: int, *, every: int, locks: Sequence[int], kept: int) -> Command:

@@ -11,7 +11,7 @@ from service.clients.registration.metadata import MAX_BYTES
 from service.clock import clock
 from service.model.polling import DEVICE_CODE
 from service.store import rate_limit
-from tests.driving.registering import RegisteredApp, register
+from tests.driving.registering import RegisteredApp, bearer, register
 from tests.driving.service import Answer, RunningService
 from tests.registration.conftest import SCOPES
 
@@ -151,7 +151,7 @@ class TestRegistrations:
     ) -> None:
         statuses = set[int]()
         for host in range(90):
-            statuses.add(await self.register_long(service, f"192.0.2.{host}"))
+            statuses.add((await self.register_long(service, f"192.0.2.{host}")).status)
         assert statuses == {201, 429}
 
     async def test_one_place_cannot_fill_the_room_of_all_registrations(
@@ -161,15 +161,27 @@ class TestRegistrations:
         service = await start(config)
         statuses = set[int]()
         for host in range(90):
-            statuses.add(await self.register_long(service, f"2001:db8:0:{host}::1"))
+            statuses.add((await self.register_long(service, f"2001:db8:0:{host}::1")).status)
         assert statuses == {201, 429}
-        assert await self.register_long(service, "2001:db8:1::1") == 201
+        assert (await self.register_long(service, "2001:db8:1::1")).status == 201
 
-    async def register_long(self, service: RunningService, address: str) -> int:
+    async def test_a_deleted_registration_gives_its_room_back(
+        self, service: RunningService
+    ) -> None:
+        answers = [await self.register_long(service, f"192.0.2.{host}") for host in range(90)]
+        assert answers[-1].status == 429
+        deleted = answers[0].json
+        path = deleted["registration_client_uri"].removeprefix(service.issuer)
+        token = bearer(deleted["registration_access_token"])
+        assert (await service.request("DELETE", path, headers=token)).status == 204
+        assert (await self.register_long(service, "192.0.2.91")).status == 201
+        full = await self.register_long(service, "192.0.2.92")
+        assert full.refusal == (429, "temporarily_unavailable")
+
+    async def register_long(self, service: RunningService, address: str) -> Answer:
         body = {"redirect_uris": [f"https://a.example/{'x' * 900}"]}
         sent = {"X-Forwarded-For": address}
-        answer = await service.request("POST", "/connect/register", json=body, headers=sent)
-        return answer.status
+        return await service.request("POST", "/connect/register", json=body, headers=sent)
 
 
 @pytest.mark.parametrize("lifetime", [None, "1h"], ids=["usual", "configured"])

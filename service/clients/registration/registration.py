@@ -128,7 +128,10 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
     async def delete(self, record: RegisteredClient) -> None:
         """Delete the client, which makes its tokens inactive (RFC 7592 §2.3)."""
         drop = self.stores.registered_clients.drop(str(selector_of(record.client_id)))
-        await self.stores.kv.write(drop, *self.origins.remove(record))
+        dropped, *_ = await self.stores.kv.write(drop, *self.origins.remove(record))
+        if dropped and self.room is not None:
+            size, taken_at = _size_of(record), record.issued_at
+            await self.room.give_back(size, taken_at=taken_at, address=caller())
         self.emit(ClientDeleted(client_id=record.client_id))
 
     async def _take_room(self, size: int) -> None:
