@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from functools import wraps
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from service.cli.person import refuse_stranger
-from service.cli.settings import pass_settings
+from service.cli.settings import FILE, pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
 from service.clients.directory import Clients
@@ -21,9 +22,14 @@ from service.model.authorization import Authorization
 from service.model.client_metadata import selector_of
 from service.model.session import Session
 from service.protocol.scope import format_scope
+from service.takeover.grants import GrantLoading, LoadedGrants
+from service.takeover.reading import Unreadable
 from service.wiring.shared import Shared
 
 T = TypeVar("T")
+NOT_ALL = 4
+"""The exit code where not all was taken over."""
+
 _GRANT_COLUMNS = attrgetter("id", "client_id", "subject", "session_id", "created_at")
 
 
@@ -215,6 +221,37 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
         return len(found)
 
     click.echo(f"grants revoked: {on_store(settings, revoke_grants)}")
+
+
+@grants.command("load")
+@click.argument("path", metavar="FILE", type=FILE)
+@pass_settings
+def load_grants(settings: Configuration, path: Path) -> None:
+    """Load the refresh tokens of IdentityServer, after that server has stopped.
+
+    FILE has the rows of its table PersistedGrants, as a JSON array (docs/operations/refresh-tokens.md). Loading it again changes
+    nothing. Exit code 4: tokens that could be used there were not taken; each reason is printed.
+
+    \b
+    Example:
+      token-service grants load PersistedGrants.json
+    """
+    result = LoadedGrants()
+
+    async def load(shared: Shared) -> None:
+        current = shared.registry.current
+        loading = GrantLoading(stores=shared.stores, registry=current, emit=shared.emit)
+        await loading.load(path, result)
+
+    try:
+        on_store(settings, load)
+    except Unreadable as error:
+        raise click.ClickException(f"{error}; loaded until there: {result.taken}") from error
+    click.echo(f"taken: {result.taken}; known: {result.known}; ended: {result.ended}")
+    for reason, count in result.left_out.items():
+        click.echo(f"not taken: {count}, the first at {result.places[reason]}: it {reason}")
+    if result.left_out:
+        raise SystemExit(NOT_ALL)
 
 
 async def _withdraw(shared: Shared, subject: str, client_id: str | None) -> int:

@@ -143,3 +143,9 @@ class TokenChecked(Event, frozen=True, kw_only=True, gc=False):
     counter = EventCounter("token_checks", "Requests that proxies asked about.", ("api", "result"))
     api: str
     result: str
+
+
+class RefreshTokensLoaded(Event, frozen=True, kw_only=True):
+    """The operator has loaded refresh tokens of another server (`grants load`)."""
+
+    count: int

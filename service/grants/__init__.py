@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from service.tokens.granting import Grant
     from service.tokens.liveness import Revocation
     from service.tokens.polling import Polling
+    from service.tokens.target import Targets
 
 
 class BuiltinServices(GrantServices, frozen=True, kw_only=True):
@@ -35,6 +36,7 @@ class BuiltinServices(GrantServices, frozen=True, kw_only=True):
     assertions: ForeignAssertions
     subject_tokens: SubjectTokens
     transaction_tokens: TransactionTokens
+    targets: Targets
 
 
 class BuiltinGrant(NamedTuple):

@@ -10,15 +10,15 @@ import msgspec
 from service.events.tokens import RefreshTokenReused
 from service.identity.sessions import Sessions
 from service.model.authorization import Authorization, RefreshToken, Spent
-from service.model.client import Client
-from service.model.handle import parse_handle
+from service.model.client import Client, Permissions
+from service.model.handle import parse_refresh_token
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
 from service.tokens.active import ActiveTokens
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, find_session
-from service.tokens.permitted import continue_by_refresh_token
+from service.tokens.permitted import continue_by_refresh_token, find_permitted_claims
 from service.tokens.refresh_token import (
     ActiveRefreshToken,
     MintedRefreshToken,
@@ -26,6 +26,7 @@ from service.tokens.refresh_token import (
     open_claims,
 )
 from service.tokens.requested_access import continue_grant
+from service.tokens.target import Targets
 
 
 class RefreshTokenGrant(msgspec.Struct, frozen=True):
@@ -37,10 +38,11 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
     revocation: Revocation
     active_tokens: ActiveTokens
     sessions: Sessions
+    targets: Targets
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant what was authorized, or less; another client's attempt does not use the token up."""
-        handle = parse_handle(request.params.require("refresh_token"), "refresh_token")
+        handle = parse_refresh_token(request.params.require("refresh_token"))
         if handle is None:
             return InvalidGrant("the refresh token is not one of this service")
         stores = self.revocation.stores
@@ -64,6 +66,8 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
         session = await find_session(stores, authorization)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         kept = open_claims(record, handle)
+        if handle.is_loaded:
+            kept = await self._find_claims(authorization, permissions)
         is_spent = found is not record
         single_use, following = self._rotate(token, request, kept, is_spent=is_spent)
         return continue_grant(
@@ -78,6 +82,14 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
             user_claims=None if request.client.update_access_token_claims_on_refresh else kept,
         )
 
+    async def _find_claims(
+        self, authorization: Authorization, permissions: Permissions
+    ) -> Mapping[str, object]:
+        """Return the claims that a family keeps, which for a loaded token are the user's present ones."""
+        users = self.active_tokens.users
+        claims = await find_permitted_claims(users, self.registry, authorization, permissions)
+        return self.targets.claims_to_keep(authorization, claims)
+
     def _rotate(
         self,
         token: ActiveRefreshToken,
@@ -88,7 +100,8 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
     ) -> tuple[SingleUse | None, MintedRefreshToken]:
         """Return the family's next token: the same one, the same successor again, or a new one."""
         stores, client, now = self.revocation.stores, request.client, request.now
-        if not is_spent and client.refresh_token_usage == "reuse":
+        is_reused = client.refresh_token_usage == "reuse" and not token.handle.is_loaded
+        if is_reused and not is_spent:
             return None, refresh_token.keep(stores, token, client, now=now)
         following = refresh_token.rotate(stores, token, client, user_claims, now=now)
         if is_spent:

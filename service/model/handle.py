@@ -41,6 +41,9 @@ _SELECTOR, _SECRET, _CHECKSUM = 16, 43, 6
 DIGEST_LENGTH = 43
 """Characters of a hash, as `digest` writes it."""
 
+_LONGEST_LOADED = 255
+"""Characters of a refresh token of another server; IdentityServer makes 64 to 66."""
+
 _PREFIX = 3
 _SELECTED = _PREFIX + _SELECTOR
 _BODY = _SELECTED + _SECRET
@@ -61,6 +64,11 @@ class Handle(msgspec.Struct, frozen=True, gc=False):
     text: str
     digest: str
     """The hash in the key of its record: a stolen dump of Redis holds no usable handle."""
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether another server has made it, so that it shows nothing by itself (service/takeover/grants.py)."""
+        return self.text[:_PREFIX] != PREFIXES[self.kind]
 
 
 def new_selector() -> str:
@@ -92,6 +100,23 @@ def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     if text[_BODY:] != _checksum(text[:_BODY]):
         return None
     return Handle(kind, text[_PREFIX:_SELECTED], text, digest(text))
+
+
+def parse_refresh_token(text: str) -> Handle | None:
+    """Read a refresh token: one of this service, or of any other form, as one that was loaded from another server may have."""
+    own = parse_handle(text, "refresh_token")
+    if own is not None or kind_of(text) is not None:
+        return own
+    if "." in text or not 0 < len(text) <= _LONGEST_LOADED:  # such as a JWT
+        return None
+    # IdentityServer keeps this hash, in base64 or in hex.
+    hashed = digest(f"{text}:refresh_token")
+    return Handle("refresh_token", selector_of_loaded(hashed), text, hashed)
+
+
+def selector_of_loaded(hashed: str) -> str:
+    """Return the id of the authorization of a loaded refresh token with this hash."""
+    return hashed[:_SELECTOR]
 
 
 def kind_of(text: str) -> HandleKind | None:

@@ -28,7 +28,7 @@ from service.model.authorization import (
     read_confirmation,
 )
 from service.model.client import Permissions
-from service.model.handle import Handle, parse_handle
+from service.model.handle import Handle, parse_handle, parse_refresh_token
 from service.model.user import TokenUsers
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidGrant
@@ -172,7 +172,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def check_refresh_token(self, token: str) -> ActiveRefreshToken:
         """Return the refresh token; raise Inactive with the first check that it fails."""
-        handle = parse_handle(token, "refresh_token")
+        handle = parse_refresh_token(token)
         if handle is None:
             raise Inactive("it is not a refresh token of this service")
         record, authorization = await self._read_refresh_token(handle)
@@ -194,7 +194,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find_grant_to_revoke(self, refresh_token: str) -> Authorization | None:
         """Return the authorization of a refresh token, also of one that was rotated."""
-        handle = parse_handle(refresh_token, "refresh_token")
+        handle = parse_refresh_token(refresh_token)
         if handle is None:
             return None
         record, authorization = await self._read_refresh_token(handle)

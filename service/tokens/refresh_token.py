@@ -201,7 +201,8 @@ def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, *, now: in
         refresh_token=token.record if is_repeatable else None,
     )
     ttl = token.record.ends_at - now
-    if token.authorization.family_key is not None:  # the token itself shows that it was used
+    if token.authorization.family_key is not None and not token.handle.is_loaded:
+        # The token itself shows that it was used.
         ttl = min(interval + SPENT_FOR, ttl)
     return SingleUse(
         swap=stores.refresh_tokens.swap(
@@ -215,7 +216,7 @@ def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, *, now: in
 
 def is_of_family(token: Handle, authorization: Authorization) -> bool:
     """Return whether the family ever had this token; one without a record was used long ago."""
-    if authorization.family_key is None:
+    if authorization.family_key is None or token.is_loaded:
         return False
     secret = decode_base64url(token.text[_IN_TEXT])
     code = _code(authorization.family_key, secret[:_RANDOM])

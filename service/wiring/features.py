@@ -324,6 +324,7 @@ class Features:
                 assertions=self.assertions,
                 subject_tokens=subject_tokens,
                 transaction_tokens=self.transaction_tokens,
+                targets=self.access_tokens.targets,
             )
         )
 
