@@ -32,7 +32,7 @@ from service.tokens.liveness import begin, make_room
 
 
 class LoadedGrants(msgspec.Struct, kw_only=True):
-    """What became of the rows of a file."""
+    """The numbers of rows of a file, by their outcome."""
 
     taken: int = 0
     known: int = 0

@@ -54,7 +54,7 @@ class Ended(NotTaken):
 
 
 class _Container(msgspec.Struct, frozen=True, rename="pascal"):
-    """What Duende puts around the content."""
+    """The envelope of Duende around the content."""
 
     persistent_grant_data_container_version: int = 0
     data_protected: bool = False

@@ -46,6 +46,6 @@ def test_each_user_has_one_subject(user_id: str, connector: str) -> None:
 
 
 @given(st.text(alphabet="ABCgEIQwx018_-=é") | st.text())
-def test_any_other_text_is_nobody(text: str) -> None:
+def test_any_other_text_names_no_user(text: str) -> None:
     user_id = read_dex_subject(text, "local")
     assert user_id is None or find_dex_subject(user_id, "local") == text
