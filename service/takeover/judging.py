@@ -180,6 +180,9 @@ class UserJudge:
         if not _is_plain(entry, 0):
             self._leave_out(user, "it is nested too deeply, or a name in it is too long")
             return False
+        if "\0" in known.sub or "\0" in known.username:
+            self._leave_out(user, "its identifier or name has characters that no text has")
+            return False
         name = fold_username(known.username)
         if known.sub in self._subs or name in self._names or not name:
             self._leave_out(user, "another user has the same identifier or name")

@@ -180,8 +180,10 @@ class _Reader:
         try:
             self._fill(stack, keys, depth)
         except (_Refused, ijson.JSONError, UnicodeDecodeError):
-            for container, key in zip(stack, keys, strict=True):
-                last = key if isinstance(container, dict) else len(container)
+            for container, key, is_last in zip(
+                stack, keys, [*[False] * (len(stack) - 1), True], strict=True
+            ):
+                last = key if isinstance(container, dict) else len(container) - (not is_last)
                 self.place = place_below(self.place, last) if last != "" else self.place
             raise
         self.place = begin

@@ -169,7 +169,7 @@ def _row(user: FoundUser) -> str:
         fold_username(str(entry["username"])),
         entry.get("password"),
         bool(entry.get("enabled", True)),
-        fold_username(email) if isinstance(email, str) else None,
+        fold_username(email) if isinstance(email, str) and "\0" not in email else None,
         msgspec.json.encode(claims).decode(),
     )
 

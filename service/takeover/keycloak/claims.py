@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from service.takeover.keycloak.roles import Role, names_by_client
+from service.takeover.keycloak.roles import MAX_NAME, Role, names_by_client
 from service.takeover.node import Misplaced, Node
 
 _COMPONENT = re.compile(r"((?:\\.|[^\\.])+)(?:\.|$)", re.DOTALL)
@@ -93,6 +93,8 @@ def user_claim(kind: str, config: Node) -> UserClaim | None:
     )
     if not name:
         raise Misplaced(config.place, "claim.name is missing")
+    if len(name) > MAX_NAME:
+        raise Misplaced(config.place, "claim.name is longer than any claim")
     known = {key: str(node.value) for key, node in config.members() if ".token.claim" not in key}
     return UserClaim(
         split_path(name)[0],
@@ -106,7 +108,10 @@ def fixed_claim(config: Node) -> FixedClaim:
     value = typed(config.text("claim.value") or "", config.text("jsonType.label"))
     if value is None:
         raise Misplaced(config.place, "claim.value is not of the type that jsonType.label names")
-    return FixedClaim(split_path(config.required_text("claim.name")), value)
+    name = config.required_text("claim.name")
+    if len(name) > MAX_NAME:
+        raise Misplaced(config.place, "claim.name is longer than any claim")
+    return FixedClaim(split_path(name), value)
 
 
 def _shaped(values: Sequence[object], config: Mapping[str, str]) -> object:

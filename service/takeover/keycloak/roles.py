@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from service.takeover.keycloak.export import RealmMembers
 from service.takeover.node import Misplaced, Node
@@ -10,6 +11,8 @@ from service.takeover.report import Report
 
 Role = tuple[str, str]
 """The client, empty for a role of the realm, and the name."""
+MAX_NAME = 255
+"""Characters of the name of a role or client."""
 MAX_DEPTH = 60
 """Levels of groups."""
 
@@ -22,18 +25,22 @@ class Roles:
         self._parts: dict[Role, list[Role]] = {}
         self._groups: dict[str, frozenset[Role]] = {}
         self._expanded: dict[Role, frozenset[Role]] = {}
-        roles = members.settings.below("roles")
-        try:
-            for node in roles.items("realm"):
-                self._add(node, "")
-            for client, _ in roles.below("client").members():
-                for node in roles.below("client").items(client):
+        self._report = report
+        with self._taking():
+            for client, node in _role_nodes(members.settings.below("roles")):
+                with self._taking():
                     self._add(node, client)
-            for node in members.lists["groups"]:
+        for node in members.lists["groups"]:
+            with self._taking():
                 self._add_group(node, "", frozenset(), 0)
+
+    @contextmanager
+    def _taking(self) -> Iterator[None]:
+        try:
+            yield
         except Misplaced as error:
             remedy = "mend it in the export: the roles of users are incomplete"
-            report.leave_out(error.place, error.reason, remedy)
+            self._report.leave_out(error.place, error.reason, remedy)
 
     @property
     def clients(self) -> frozenset[str]:
@@ -44,7 +51,10 @@ class Roles:
         parts = node.below("composites")
         below = [("", name) for name in parts.texts("realm")]
         below += _roles_of_clients(parts.below("client"))
-        self._parts[client, node.required_text("name")] = below
+        name = node.required_text("name")
+        if len(client) > MAX_NAME or len(name) > MAX_NAME:
+            raise Misplaced(node.place, "the name is too long")
+        self._parts[client, name] = below
 
     def _add_group(self, node: Node, above: str, inherited: frozenset[Role], depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -58,7 +68,8 @@ class Roles:
     def expand(self, assigned: Iterable[Role], groups: Iterable[str]) -> frozenset[Role]:
         """Return all roles of a user with these roles and groups."""
         direct = frozenset(assigned).union(*(self._groups.get(path, ()) for path in groups))
-        return direct.union(*map(self._expand_one, direct))
+        roles = direct.union(*map(self._expand_one, direct))
+        return frozenset(role for role in roles if max(map(len, role)) <= MAX_NAME)
 
     def _expand_one(self, role: Role) -> frozenset[Role]:
         known = self._expanded.get(role)
@@ -89,6 +100,13 @@ class Roles:
                         roles.place,
                         "a role is not in the export, so that what it consists of is unknown",
                     )
+
+
+def _role_nodes(roles: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the roles of the realm, and then those of clients, each with its client."""
+    yield from (("", node) for node in roles.items("realm"))
+    clients = roles.below("client")
+    yield from ((client, node) for client, _ in clients.members() for node in clients.items(client))
 
 
 def assigned_roles(node: Node) -> Iterator[Role]:

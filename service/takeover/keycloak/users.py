@@ -9,7 +9,7 @@ from service.takeover.keycloak.claims import Person, UserClaim, put
 from service.takeover.keycloak.credentials import Credentials
 from service.takeover.keycloak.export import Export, read_users
 from service.takeover.keycloak.roles import Roles, assigned_roles
-from service.takeover.node import Misplaced, Node, quoted
+from service.takeover.node import Node, quoted
 
 _PROPERTIES = ("id", "username", "email", "emailVerified", "firstName", "lastName")
 
@@ -61,14 +61,15 @@ class RealmUsers:
 
     def _identities(self, node: Node) -> Iterator[Mapping[str, object]]:
         for item in node.items("federatedIdentities"):
-            provider = item.required_text("identityProvider")
-            if provider in self._providers:
-                yield {"provider": provider, "subject": item.required_text("userId")}
-            else:
-                message = "an identity at a provider that was not taken"
-                self._found.report.leave_out(
-                    item.place, message, "add the provider and the identity"
-                )
+            with self._found.taking(item.place):
+                provider = item.required_text("identityProvider")
+                subject = item.required_text("userId")
+                if provider in self._providers:
+                    yield {"provider": provider, "subject": subject}
+                else:
+                    message = "an identity at a provider that was not taken"
+                    remedy = "add the provider and the identity"
+                    self._found.report.leave_out(item.place, message, remedy)
 
     def _report_what_is_left(self, node: Node, sub: str) -> None:
         actions = node.texts("requiredActions")
@@ -99,6 +100,4 @@ def _property(node: Node, key: str) -> object:
     if key == "emailVerified":
         return node.flag(key) if node.has("email") else None
     text = node.text(key)
-    if text is not None and "\0" in text:
-        raise Misplaced(node.below(key).place, "has characters that no text has")
     return text.lower() if text and key in {"username", "email"} else text
