@@ -11,7 +11,6 @@ import socket
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
@@ -21,6 +20,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlencode
 from urllib.request import Request, urlopen
 
+import msgspec
 import pytest
 from argon2 import PasswordHasher
 
@@ -41,8 +41,7 @@ USER = "818727"
 _SECONDS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A response as it came over the wire."""
 
     status: int
@@ -63,16 +62,15 @@ class Answer:
         return self.json[member]
 
 
-@dataclass(slots=True, kw_only=True)
-class GrantService:
+class GrantService(msgspec.Struct, kw_only=True, eq=False):
     """The service with one extension grant, on the embedded store."""
 
     grant_type: str
     configuration: Mapping[str, Any]
     file: Path
-    events: list[object] = field(default_factory=list[object])
+    events: list[object] = msgspec.field(default_factory=list)
     """All audit events, such as ExtensionGrantFailed of `service.events.tokens`."""
-    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _loop: asyncio.AbstractEventLoop = msgspec.field(default_factory=asyncio.new_event_loop)
     _issuer: str = ""
     _runner: Runner | None = None
 

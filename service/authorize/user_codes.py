@@ -81,7 +81,7 @@ class DeviceUserCodes(msgspec.Struct, frozen=True, kw_only=True):
     async def _count(self, key: str, limit: int, ttl: int, *, retry_after: int) -> None:
         (count,) = await self.stores.kv.write(verbs.count(key, ttl))
         if count > limit:
-            raise TooManyWrongCodes(retry_after=retry_after)
+            raise TooManyWrongCodes("too many codes were wrong", retry_after=retry_after)
 
     def _key(self, *parts: str) -> str:
         return f"{self.prefix}:{{{digest(chr(0).join(('user_code', *parts)))}}}:rl"

@@ -6,7 +6,7 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -152,22 +152,21 @@ class ConnectionMetrics:
         self.count_drop: Callable[[str], None] = lambda reason: dropped.labels(reason).inc()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessMetrics(Collector):
     """The usual process_* metrics, and which build runs.
 
     Reads /proc, which prometheus_client itself does not do where several workers share metrics.
     """
 
-    has_workers: bool
-    """Whether this process is one of several workers, and its parent their supervisor."""
-    commit: str = field(default_factory=find_commit)
-    """Read at the start: a checkout may move on while the service runs."""
+    def __init__(self, *, has_workers: bool) -> None:
+        """Take whether this process is one of several workers, and its parent their supervisor."""
+        self._has_workers = has_workers
+        self._commit = find_commit()  # a checkout may move on while the service runs
 
     def collect(self) -> Iterator[Metric]:
-        build = {(VERSION, self.commit, platform.python_version()): 1}
+        build = {(VERSION, self._commit, platform.python_version()): 1}
         yield _gauge("build_info", "The build that runs.", build, "version", "commit", "python")
-        if self.has_workers:
+        if self._has_workers:
             yield from _combine(os.getppid())
         else:
             yield from ProcessCollector(registry=None).collect()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
+
+import msgspec
 
 LONGEST = 200
 HIDDEN = "(hidden)"
@@ -19,14 +20,16 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NOT_FOR_DESCRIPTIONS = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedValue:
+class RefusedValue(msgspec.Struct, frozen=True):
     """A parameter of a request, and the value that was refused, as the log and developers may see it."""
 
     parameter: str | None = None
-    value: str | None = field(default=None, repr=False)
+    value: str | None = None
     client_id: str | None = None
     """The client whose registration does not allow the value."""
+
+    def __repr__(self) -> str:
+        return f"RefusedValue(parameter={self.parameter!r}, client_id={self.client_id!r})"
 
     @property
     def shown(self) -> str | None:
@@ -269,6 +272,7 @@ class TemporarilyUnavailable(OAuthError, code="temporarily_unavailable", status=
         claimed: str | None = None,
     ) -> None:
         """Take what every error takes, and the seconds after which the caller may try again (RFC 9110 §10.2.3)."""
+        self.retry_after = retry_after
         headers = {"Retry-After": str(retry_after), **(headers or {})}
         super().__init__(
             description, members=members, headers=headers, refused=refused, claimed=claimed
@@ -281,10 +285,6 @@ class TooManyRequests(TemporarilyUnavailable, status=429):
 
 class TooManyWrongCodes(TooManyRequests):
     """So many user codes of devices were wrong that none is looked up for some time (RFC 8628 §5.1)."""
-
-    def __init__(self, *, retry_after: int) -> None:
-        super().__init__("too many codes were wrong", retry_after=retry_after)
-        self.retry_after = retry_after
 
 
 class ServerError(OAuthError, code="server_error", status=500):

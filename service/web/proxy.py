@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
@@ -41,19 +40,23 @@ _CONTRADICTORY = "X-Forwarded-For and Forwarded name two callers: set server.for
 log = structlog.stdlib.get_logger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
 class ClientAddress:
     """Believes the headers of trusted proxies only."""
 
-    trusted: Sequence[Network]
-    header: ForwardedHeader
-    gateways: Sequence[Network] | None = None
-    """Those of the trusted proxies that may ask about the requests of others; None: all of them."""
-    _has_warned: bool = field(default=False, init=False)
-    _trusts: Callable[[Address], bool] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._trusts = lru_cache(maxsize=1000)(self._is_trusted)  # the same proxies ask all day
+    def __init__(
+        self,
+        *,
+        trusted: Sequence[Network],
+        header: ForwardedHeader,
+        gateways: Sequence[Network] | None = None,
+    ) -> None:
+        """Take the trusted proxies, and those among them that may ask about the requests of others; None: all of them."""
+        self._trusted = trusted
+        self._header = header
+        self._gateways = gateways
+        self._has_warned = False
+        # The same proxies ask all day.
+        self._trusts: Callable[[Address], bool] = lru_cache(maxsize=1000)(self._is_trusted)
 
     def find(self, request: Message) -> str:
         """Return the address of the nearest hop that is not a trusted proxy."""
@@ -85,7 +88,9 @@ class ClientAddress:
 
     def is_from_gateway(self, request: Message) -> bool:
         """Return whether a proxy has sent the request that may ask about the requests of others."""
-        is_gateway = self.gateways is None or _is_in(_address(request.remote or ""), self.gateways)
+        is_gateway = self._gateways is None or _is_in(
+            _address(request.remote or ""), self._gateways
+        )
         return self.is_from_proxy(request) and is_gateway
 
     def _nodes(self, request: Message) -> Iterator[Iterable[str]]:
@@ -94,10 +99,10 @@ class ClientAddress:
         A proxy that sets one of the two headers passes on the other as the client sent it, so neither has precedence.
         """
         headers = request.headers
-        if self.header != "Forwarded" and "X-Forwarded-For" in headers:
+        if self._header != "Forwarded" and "X-Forwarded-For" in headers:
             hops = ",".join(headers.getall("X-Forwarded-For")).rsplit(",", MAX_HOPS)
             yield hops[-MAX_HOPS:][::-1]
-        if self.header != "X-Forwarded-For" and "Forwarded" in headers:
+        if self._header != "X-Forwarded-For" and "Forwarded" in headers:
             yield _forwarded_nodes(",".join(headers.getall("Forwarded")))
 
     def _first_untrusted(self, hop: Address, nodes: Iterable[str]) -> Address:
@@ -111,7 +116,7 @@ class ClientAddress:
         return hop
 
     def _is_trusted(self, address: Address) -> bool:
-        return _is_in(address, self.trusted)
+        return _is_in(address, self._trusted)
 
     def _warn(self, message: str, peer: Address) -> None:
         self._has_warned = True
