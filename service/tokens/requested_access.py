@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -23,10 +24,12 @@ from service.protocol.errors import (
 )
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS, gives_access, parse_scope
-from service.store.verbs import Command
 from service.tokens.granting import ContinuedGrant, Grant, ScopeRule, TokenRequest
-from service.tokens.liveness import SingleUse
-from service.tokens.refresh_token import MintedRefreshToken
+
+if TYPE_CHECKING:
+    from service.store.verbs import Command
+    from service.tokens.liveness import SingleUse
+    from service.tokens.refresh_token import MintedRefreshToken
 
 Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
 """A scope, API resources, and authorization_details."""
