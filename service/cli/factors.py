@@ -14,11 +14,11 @@ from service.cli.settings import FILE, pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_json, print_table
 from service.config.configuration import Configuration
-from service.identity.factors.factors_file import FactorsFile, LoadedUser
-from service.identity.factors.loading import METHODS, OUTCOMES, FactorLoading, Tally
 from service.identity.factors.passkey_challenges import find_relying_party
 from service.identity.factors.stored import FactorCount, PasskeyOwners, StoredFactors
 from service.store.verbs import STEP
+from service.takeover.factors import METHODS, OUTCOMES, FactorLoading, Tally
+from service.takeover.factors_file import FactorsFile, LoadedUser
 from service.wiring.shared import Shared
 
 SHOWN = 20
@@ -105,7 +105,7 @@ def list_factors(settings: Configuration, output: str) -> None:
 def _require_readable(file: FactorsFile) -> None:
     """End the command with what is wrong with the file, before anything is stored."""
     found = 0
-    for problem in _read(file):
+    for problem in file.read():
         if isinstance(problem, str):
             found += 1
             if found <= SHOWN:
@@ -115,16 +115,9 @@ def _require_readable(file: FactorsFile) -> None:
 
 
 def _batches(file: FactorsFile) -> Iterator[list[LoadedUser]]:
-    users = _read(file)
+    users = file.read()
     while batch := [*islice(users, STEP)]:
         for one in batch:
             if isinstance(one, str):
                 raise click.ClickException(f"the file has changed meanwhile: {one}")
         yield [one for one in batch if isinstance(one, LoadedUser)]
-
-
-def _read(file: FactorsFile) -> Iterator[LoadedUser | str]:
-    try:
-        yield from file.read()
-    except OSError as error:
-        raise click.ClickException(f"{file.path} cannot be read: {error.strerror}") from error

@@ -41,7 +41,7 @@ def parse_unambiguous_json(content: bytes | str) -> object:
     parse_json(content)  # stricter about texts than the parser that finds repeated members
     return json.loads(
         content,
-        object_pairs_hook=unique_members,
+        object_pairs_hook=_members,
         parse_int=_read_integer,
         parse_float=_read_fraction,
     )
@@ -49,7 +49,7 @@ def parse_unambiguous_json(content: bytes | str) -> object:
 
 def require_exact_member(content: bytes, name: str) -> None:
     """Raise JsonRefused if two readers may understand this member of an object differently; of others only the names matter."""
-    json.loads(content, object_pairs_hook=unique_members)
+    json.loads(content, object_pairs_hook=_members)
     members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     parse_unambiguous_json(bytes(members[name]))
 
@@ -82,17 +82,11 @@ def _is_deeper(value: object, levels: int) -> bool:
     return bool(below)
 
 
-def unique_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return the members of an object; raise JsonRefused if one is there twice."""
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise JsonRefused("has a member more than once")
     return members
-
-
-def refuse_constant(_: str) -> None:
-    """Refuse NaN and Infinity, which are not JSON."""
-    raise JsonRefused("is not JSON")
 
 
 def _read_integer(digits: str) -> int:

@@ -11,7 +11,7 @@ import yaml
 from fido2 import cbor
 from fido2.utils import websafe_encode
 
-from service.identity.factors.factors_file import FactorsFile, LoadedUser
+from service.takeover.factors_file import FactorsFile, LoadedUser
 from tests.conftest import Start
 from tests.documentation.reading import REPOSITORY, blocks
 from tests.driving.authenticator import Authenticator

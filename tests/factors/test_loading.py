@@ -14,9 +14,9 @@ from fido2 import cbor
 from fido2.utils import websafe_encode
 
 from service.events.factors import FactorEnrolled, PasskeyRejected
-from service.identity.factors.factors_file import FactorsFile, LoadedUser
-from service.identity.factors.loading import FactorLoading, Tally
 from service.identity.factors.stored import PasskeyOwners
+from service.takeover.factors import FactorLoading, Tally
+from service.takeover.factors_file import FactorsFile, LoadedUser
 from tests.driving.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
@@ -246,7 +246,7 @@ async def test_what_cannot_be_loaded_has_a_place_and_no_seed(
 ) -> None:
     (problem,) = loader.read(document(user))
     assert isinstance(problem, str)
-    assert problem.startswith(f"{loader.file}:1: {place}: ")
+    assert problem.startswith(f"{loader.file}: {place}: ")
     assert message in problem
     assert SEED[:8] not in problem
 
@@ -284,12 +284,16 @@ async def test_users_after_a_wrong_one_are_read_too(loader: Loader) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "the file is not JSON"),
-        ('{"version": 1}', "no member users"),
+        ("", "is no JSON"),
+        ("[]", "users: is missing"),
+        ('{"version": 1}', "users: is missing"),
         ('{"version": 2, "users": []}', "version: this release reads version 1"),
         ('{"users": []}', "missing required field `version`"),
-        ('{"version": 1, "users": [], "rp_id": "localhost"}', "} is missing"),
-        ('{"version": 1, "users": [{}', "is missing"),
+        ('{"version": 1, "users": [], "users": []}', "users: the key is there twice"),
+        ('{"version": 1, "users": [{"sub": "1"}], "rp_id": "localhost"}', "is not the last member"),
+        ('{"version": 1, "users": [{}', "is no JSON"),
+        ('{"version": 1, "users": {"sub": []}}', "users.sub: expected `str`"),
+        ('{"version": 1, "other": 2, "users": []}', "unknown member other"),
         ('{"version": 1, "rp_id": "old.example", "users": []}', "rp_id: browsers use these"),
     ],
 )

@@ -18,14 +18,10 @@ from service.identity.factors.totp import STEP
 from service.model.factors import Passkey, Totp
 from service.model.types import Confidential
 from service.model.user import MAX_SUB
-from service.protocol.json_input import JsonRefused
-from service.protocol.json_rows import JsonRows
 from service.protocol.octets import base64url, decode_base64url
+from service.takeover.reading import Unreadable, read_members
 
 VERSION = 1
-LONGEST_ENTRY = 256 * 1024
-"""Characters of the entry of one user."""
-
 MAX_USER_HANDLE = 64
 """Bytes (WebAuthn Level 3 §14.6.1)."""
 
@@ -96,43 +92,48 @@ class FactorsFile(msgspec.Struct, frozen=True, kw_only=True):
     with_passkeys: bool
 
     def read(self) -> Iterator[LoadedUser | str]:
-        """Yield the users, and in place of one that cannot be loaded what is wrong with it, with its place; read on as far as possible."""
-        with self.path.open(encoding="utf-8-sig") as file:
-            rows = JsonRows(file, longest=LONGEST_ENTRY)
-            try:
-                header = _convert(rows.read_members("users"), _Header)
-                self._check_header(header)
-                yield from self._read_users(rows, has_rp_id=header.rp_id is not None)
-                rows.end(closing="}")
-            except JsonRefused as error:
-                yield f"{self.path}:{rows.line}: the file {error}"
-            except _Unfit as error:
-                yield f"{self.path}:{rows.line}: {': '.join(error.args)}"
+        """Yield the users, and in place of one that cannot be loaded the problem with its place; read on as far as possible."""
+        try:
+            yield from self._read()
+        except _Unfit as error:
+            yield f"{self.path}: {': '.join(error.args)}"
+        except Unreadable as error:
+            yield str(error)
 
-    def _check_header(self, header: _Header) -> None:
+    def _read(self) -> Iterator[LoadedUser | str]:
+        members, known, seen = dict[str, object](), set[int](), set[str]()
+        header: _Header | None = None
+        for node in read_members(self.path, seen=seen):
+            if node.key != "users":
+                members[node.key] = node.value
+                continue
+            header = header or self._read_header(members)
+            try:
+                yield self._read_user(node.value, header, known)
+            except _Unfit as error:
+                place, message = error.args
+                yield f"{self.path}: {node.place}{place and '.'}{place}: {message}"
+        if "users" not in seen:
+            raise _Unfit("users", "is missing")
+        if header != self._read_header(members):
+            raise _Unfit("users", "is not the last member")
+
+    def _read_header(self, members: Mapping[str, object]) -> _Header:
+        header = _convert(members, _Header)
         if header.version != VERSION:
             raise _Unfit("version", f"this release reads version {VERSION} alone")
         if self.with_passkeys and header.rp_id not in {None, self.rp_id}:
             ours = "none" if self.rp_id is None else self.rp_id
             hint = "set mfa.webauthn.rp_id, or leave the passkeys out by --without-passkeys"
-            raise _Unfit(
-                "rp_id", f"browsers use these passkeys nowhere else; here it is {ours}; {hint}"
-            )
+            message = f"browsers use these passkeys nowhere else; here it is {ours}; {hint}"
+            raise _Unfit("rp_id", message)
+        return header
 
-    def _read_users(self, rows: JsonRows, *, has_rp_id: bool) -> Iterator[LoadedUser | str]:
-        known = set[int]()
-        for at, row in enumerate(rows.read_rows()):
-            try:
-                entry = _convert(row, _User)
-                _require_first(entry.sub, known)
-                yield self._read_user(entry, has_rp_id=has_rp_id)
-            except _Unfit as error:
-                place, message = error.args
-                yield f"{self.path}:{rows.line}: users[{at}]{place and '.'}{place}: {message}"
-
-    def _read_user(self, entry: _User, *, has_rp_id: bool) -> LoadedUser:
+    def _read_user(self, value: object, header: _Header, known: set[int]) -> LoadedUser:
+        entry = _convert(value, _User)
+        _require_first(entry.sub, known)
         passkeys = entry.passkeys if self.with_passkeys else ()
-        if passkeys and not has_rp_id:
+        if passkeys and header.rp_id is None:
             raise _Unfit("passkeys", "the file does not say for which rp_id they are")
         read = [_read_passkey(one, f"passkeys[{at}]") for at, one in enumerate(passkeys)]
         if len({one.credential_id for one in read}) < len(read):
@@ -150,10 +151,10 @@ def _require_first(sub: str, known: set[int]) -> None:
     known.add(hash(sub))
 
 
-def _convert(row: Mapping[str, object], part: type[Part]) -> Part:
+def _convert(value: object, part: type[Part]) -> Part:
     """Return the part of the file; raise _Unfit with the place, and without any value."""
     try:
-        return msgspec.convert(row, part)
+        return msgspec.convert(value, part)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
         if message.startswith("Object contains unknown field"):

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from service.events.event import Emit
 from service.events.factors import FactorEnrolled
-from service.identity.factors.factors_file import LoadedUser
 from service.identity.factors.passkeys import MAX_PASSKEYS, PasskeyMethod
 from service.identity.factors.stored import EnrolledFactors, PasskeyOwners
 from service.identity.factors.totp import TotpMethod
 from service.model.factors import Factors, Passkey, Totp
+from service.takeover.factors_file import LoadedUser
 
 Outcome = Literal["added", "replaced", "unchanged", "kept"]
 """`kept`: another factor has its place, which was enrolled here, or is another user's."""
