@@ -199,7 +199,7 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
 
     @property
     def looks(self) -> Mapping[types.Location, Ui | Tenant]:
-        """What pages look like, by the place of the section: everybody's, and those of tenants."""
+        """The look of pages, by the place of its section: everybody's, and those of tenants."""
         looks: dict[types.Location, Ui | Tenant] = {("ui",): self.ui}
         for at, tenant in enumerate(self.tenants):
             looks["tenants", at] = tenant
