@@ -92,15 +92,20 @@ class Sections:
     def users(self) -> Iterator[tuple[str, object]]:
         """Yield the place and the row of each user, read one by one."""
         for file in self._files:
+            unnamed = ""
             for node in read_members(file, comments=True, skip=_ALL_BUT_USERS):
-                key = node.key or _recognise(file, node.value)
-                if key.lower() == USERS:
+                unnamed = unnamed or ("" if node.key else _recognise(file, node.value))
+                if (node.key or unnamed).lower() == USERS:
                     yield self._place(file, node.place), node.value
+                elif unnamed:
+                    break
 
     def _read(self, file: Path) -> None:
         single: dict[str, object] = {}
+        unnamed = ""
         for node in read_members(file, comments=True, skip=_USERS):
-            key = node.key or _recognise(file, node.value)
+            unnamed = unnamed or ("" if node.key else _recognise(file, node.value))
+            key = node.key or unnamed
             if key.lower() == USERS:
                 return  # a list of them alone
             if key.lower() in _KNOWN or key.lower() == _WRAPPER:
