@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
 from zlib import crc32
@@ -127,6 +128,12 @@ def kind_of(text: str) -> HandleKind | None:
 def digest(text: str) -> str:
     """Return the SHA-256, base64url: the form of secrets and of callers' values in Redis keys."""
     return base64url(sha256(text.encode()).digest())
+
+
+@lru_cache(maxsize=1000)
+def name_digest(name: str) -> str:
+    """Return the digest of a client_id or subject, of which a few come all day; of a secret none must be kept."""
+    return digest(name)
 
 
 def is_selector(text: str) -> bool:

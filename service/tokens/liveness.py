@@ -11,7 +11,7 @@ from service.events.authorizations import AuthorizationEnded
 from service.events.event import Emit
 from service.events.tokens import CodeReplayed, RefreshTokenReused
 from service.model.authorization import Authorization, Source, Spent, new_attempt
-from service.model.handle import DIGEST_LENGTH, Handle, digest
+from service.model.handle import DIGEST_LENGTH, Handle, name_digest
 from service.model.session import Session
 from service.protocol.errors import InvalidGrant
 from service.store.records import was_won
@@ -53,7 +53,7 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
     Those of the newcomer's own client are ended before all others, so that no client can end
     those of other clients by asking for many.
     """
-    subject, index = digest(str(newcomer.subject)), stores.subject_authorizations
+    subject, index = name_digest(str(newcomer.subject)), stores.subject_authorizations
     surplus = await stores.find_surplus(index, subject, count=count)
     if not surplus:
         return
@@ -76,7 +76,7 @@ def unlist_code(stores: Stores, authorization: Authorization, code: Handle) -> C
 
 
 def _place_of_code(authorization: Authorization, code: Handle) -> tuple[str, str, str]:
-    owner, client = digest(str(authorization.subject)), digest(authorization.client_id)
+    owner, client = name_digest(str(authorization.subject)), name_digest(authorization.client_id)
     return owner, f"{code.selector}:{code.digest}", client
 
 
@@ -87,7 +87,7 @@ async def make_room_for_code(
 
     What came from a code that is redeemed in the same moment stays.
     """
-    owner, client = digest(str(newcomer.subject)), digest(newcomer.client_id)
+    owner, client = name_digest(str(newcomer.subject)), name_digest(newcomer.client_id)
     index = stores.subject_codes
     surplus = await stores.find_surplus(index, owner, client, count=count)
     surplus = tuple([one for one in surplus if not one.startswith(newcomer.id)])
@@ -133,7 +133,7 @@ def _drop(stores: Stores, authorization: Authorization) -> Iterator[Command]:
     one = authorization.id
     yield stores.authorizations.drop(one)
     if authorization.subject is not None:
-        yield stores.subject_authorizations.remove(digest(authorization.subject), one)
+        yield stores.subject_authorizations.remove(name_digest(authorization.subject), one)
     if authorization.session_id is not None:
         yield stores.session_authorizations.remove(authorization.session_id, one)
 
@@ -165,7 +165,7 @@ def _rank(authorization: Authorization | None, newcomer: Authorization) -> int:
 
 
 def _index(stores: Stores, authorization: Authorization, ttl: int) -> list[Command]:
-    subject, expires_at = digest(str(authorization.subject)), clock() + ttl
+    subject, expires_at = name_digest(str(authorization.subject)), clock() + ttl
     users, sessions = stores.subject_authorizations, stores.session_authorizations
     entries = [users.add(subject, authorization.id, expires_at=expires_at)]
     sid = authorization.session_id

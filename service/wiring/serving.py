@@ -174,7 +174,7 @@ class Ciba(msgspec.Struct, frozen=True, kw_only=True):
 def build_ciba(features: Features) -> Ciba:
     """Build CIBA; raise CannotServe if the operator's notifier cannot be made."""
     shared, settings = features.shared, features.shared.configuration.ciba
-    stores, local = shared.stores, features.local_sign_in
+    stores = shared.stores
     messages = Messages(
         issuer=shared.issuer,
         stores=stores,
@@ -194,15 +194,12 @@ def build_ciba(features: Features) -> Ciba:
         keys=features.client_keys,
         clock_skew=shared.configuration.server.clock_skew,
     )
-    user_codes = UserCodes(
-        passwords=local.passwords,
-        turns=local.turns,
-        throttle=local.throttle,
-        guesses=shared.guesses,
-    )
     return Ciba(
         reader=CibaReader(
-            reader=features.arriving.reader, hints=hints, user_codes=user_codes, settings=settings
+            reader=features.arriving.reader,
+            hints=hints,
+            user_codes=_build_user_codes(features),
+            settings=settings,
         ),
         requests=CibaRequests(
             polling=features.polling,
@@ -214,6 +211,16 @@ def build_ciba(features: Features) -> Ciba:
         ),
         notifier=SafeNotifier(open_notifier(settings.notifier, messages), shared.emit),
         messages=messages,
+    )
+
+
+def _build_user_codes(features: Features) -> UserCodes:
+    local = features.local_sign_in
+    return UserCodes(
+        passwords=local.passwords,
+        turns=local.turns,
+        throttle=local.throttle,
+        guesses=features.shared.guesses,
     )
 
 
