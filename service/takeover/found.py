@@ -1,4 +1,4 @@
-"""What a source holds, in the words of config.yaml, before it is judged and written."""
+"""The content of a source in the words of config.yaml, before it is judged and written."""
 
 from __future__ import annotations
 

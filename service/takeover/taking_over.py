@@ -30,7 +30,7 @@ _NOUNS = {
 
 
 class Takeover(msgspec.Struct, frozen=True, kw_only=True):
-    """What the operator asks for."""
+    """The request of the operator."""
 
     kind: str
     path: Path

@@ -137,7 +137,7 @@ async def test_a_right_secret_is_hashed_once(service: RunningService, computed: 
 
 @pytest.mark.parametrize("name", ["machine", "robot", "web", "nobody", "api1"])
 @pytest.mark.parametrize("path", ["token", "introspect", "revocation"])
-async def test_a_wrong_secret_costs_the_same_whoever_is_named(
+async def test_a_wrong_secret_costs_the_same_for_every_client_id(
     service: RunningService, computed: list[str], name: str, path: str
 ) -> None:
     await token(service, "nobody", "first")

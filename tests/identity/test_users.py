@@ -59,7 +59,7 @@ async def test_an_address_is_a_name_only_where_that_is_configured(registry: Live
         assert [user.username for user in await users.list_users("al", 9)] == ["alice"]
 
 
-async def test_an_address_that_two_have_or_that_is_a_name_is_nobodys(registry: Live) -> None:
+async def test_an_address_that_two_have_or_that_is_a_name_finds_no_user(registry: Live) -> None:
     shared, taken = {"email": "both@example.com"}, {"email": BOB.username}
     alice, carol = (
         replace(ALICE, claims=shared),

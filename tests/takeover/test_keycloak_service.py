@@ -1,4 +1,4 @@
-"""What worked at the real Keycloak works at this service, once its realm is taken over."""
+"""Requests that worked at the real Keycloak work at this service, once its realm is taken over."""
 
 from __future__ import annotations
 

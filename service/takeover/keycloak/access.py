@@ -1,4 +1,4 @@
-"""Which client may get tokens for which API, with which claims."""
+"""Finds the APIs for which each client may get tokens, with their claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a client of the realm authenticates."""
+"""Takes over the authentication method of a client of the realm, with its secrets and keys."""
 
 from __future__ import annotations
 

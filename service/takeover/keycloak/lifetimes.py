@@ -1,4 +1,4 @@
-"""How long tokens and sessions of the realm live."""
+"""Takes over the lifetimes of the realm's tokens and sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the protocol mappers of a client or a client scope put into tokens."""
+"""Takes over the claims that the protocol mappers of a client or a client scope put into tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REMEDIES = {
 
 
 class Mapped(msgspec.Struct, kw_only=True):
-    """What comes with a client scope, or with a client."""
+    """The claims and scope values that come with a client scope, or with a client."""
 
     in_id_token: list[str] = msgspec.field(default_factory=list)
     """Names of users' claims for ID tokens and userinfo."""
