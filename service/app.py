@@ -30,6 +30,7 @@ from service.endpoints.factors.second_factor import SecondFactorEndpoint
 from service.endpoints.factors.security import SecurityEndpoint
 from service.endpoints.factors.step import SECOND_FACTOR
 from service.endpoints.introspection import IntrospectionEndpoint
+from service.endpoints.keycloak_frames import KeycloakFramesEndpoint
 from service.endpoints.login import IDENTITY_PROVIDER, LOGIN, LoginEndpoint
 from service.endpoints.login_page import LoginPage
 from service.endpoints.not_allowed import NOT_ALLOWED, NotAllowedEndpoint
@@ -322,6 +323,7 @@ def account_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
         SecurityEndpoint(visits=edge.visits, changes=features.factor_changes),
         AddFactorEndpoint(visits=edge.visits, changes=features.factor_changes),
         CheckSessionEndpoint.reading(edge.visits.cookies.name(Cookie.BROWSER_STATE)),
+        *_keycloak_frames(features, edge),
         _home_endpoint(features, edge),
         RedirectEndpoint(
             path=CHANGE_PASSWORD,
@@ -347,6 +349,13 @@ def ciba_endpoints(features: Features, edge: Edge, ciba: Ciba) -> tuple[Endpoint
         ),
         AccountRequestsEndpoint(visits=edge.visits, requests=ciba.requests),
     )
+
+
+def _keycloak_frames(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
+    if "keycloak" not in features.shared.configuration.path_aliases:
+        return ()
+    cookie = edge.visits.cookies.name(Cookie.BROWSER_STATE)
+    return (KeycloakFramesEndpoint(cookie=cookie, clients=features.clients),)
 
 
 def _home_endpoint(features: Features, edge: Edge) -> Endpoint:

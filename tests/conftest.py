@@ -217,7 +217,9 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         listening = starting.listen(len(runners))
         sockets.append(listening)
         issuer = f"http://localhost:{listening.getsockname()[1]}"
-        if configuration["issuer"] == "http://localhost:0":
+        origin, slash, path = configuration["issuer"].partition("localhost:0")
+        if slash and origin == "http://":
+            issuer += path
             configuration["issuer"] = issuer
         # Reads are tracked, because that must never show in what a test sees.
         usual = {"url": store_url, "timeout": "30s", "tracking": "on"}

@@ -21,6 +21,7 @@ from service.model.client import Client
 from service.model.handle import digest
 from service.protocol.errors import InvalidDpopProof, UseDpopNonce
 from service.protocol.octets import base64url
+from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.protocol.uris import normalize_url
 from service.store.stores import Stores
 
@@ -89,6 +90,7 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
 
     base_urls: tuple[str, ...]
     """Those to which the paths of endpoints are added: a proof names one of them, whatever the Host header says."""
+    aliases: PathAliases = NO_ALIASES
     lifetime: int
     """Seconds for which a proof may be used."""
     clock_skew: int
@@ -135,7 +137,8 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
         return jti
 
     def _is_addressed(self, htu: object, request: ProofRequest) -> bool:
-        urls = [base + request.path for base in self.base_urls]
+        paths = self.aliases.paths_of(request.path)
+        urls = [base + path for base in self.base_urls for path in paths]
         if request.url is not None:
             urls = [request.url]
         return htu in urls or (

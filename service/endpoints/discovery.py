@@ -11,6 +11,7 @@ import orjson
 from service.clients.keys import ClientAlgorithms
 from service.model.catalogue import Registrable
 from service.model.registry import Registry
+from service.protocol.paths import JWKS
 from service.protocol.scope import OFFLINE_ACCESS
 from service.web.endpoint import (
     ANY_ORIGIN,
@@ -25,7 +26,6 @@ from service.web.endpoint import (
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
-JWKS = "/.well-known/jwks.json"
 MAX_AGE = 300
 """Seconds; much shorter than the time from a key's announcement to its first signature."""
 

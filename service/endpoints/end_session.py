@@ -15,7 +15,7 @@ from service.authorize.visitors import Visitor
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
-from service.protocol.paths import ACCOUNT
+from service.protocol.paths import ACCOUNT, END_SESSION
 from service.web.endpoint import see_other
 from service.web.pages.cookies import Cookie
 from service.web.parameters import form_params, query_params
@@ -23,7 +23,6 @@ from service.web.visits import Visits, csrf_token
 
 log = structlog.stdlib.get_logger(__name__)
 
-PATH = "/connect/endsession"
 CONFIRM = "/account/logout"
 
 
@@ -37,13 +36,13 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     def routes(self) -> Iterable[web.RouteDef]:
         page_and_form = self.visits.errors.page_and_form
         return (
-            *page_and_form(PATH, self.by_get, self.by_post),
+            *page_and_form(END_SESSION, self.by_get, self.by_post),
             *page_and_form(CONFIRM, self.confirm, self.submit),
         )
 
     def metadata(self) -> Mapping[str, object]:
         return {
-            "end_session_endpoint": PATH,
+            "end_session_endpoint": END_SESSION,
             "frontchannel_logout_supported": True,
             "frontchannel_logout_session_supported": True,
             "backchannel_logout_supported": True,

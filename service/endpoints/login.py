@@ -18,7 +18,7 @@ from service.identity.providers.provider import (
     ProviderFailed,
 )
 from service.identity.providers.requests import ProviderWishes
-from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
+from service.identity.providers.sign_in import ProviderSignIn, parked_id_in
 from service.identity.sign_in import SignIn
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import Registry
@@ -26,7 +26,7 @@ from service.model.user import LOCAL, PasswordExpired, User
 from service.protocol import paths
 from service.protocol.errors import AccessDenied, InvalidRequest, LoginRequired
 from service.protocol.params import Params
-from service.protocol.paths import SECURITY
+from service.protocol.paths import CALLBACK, OWN_CALLBACK, SECURITY
 from service.protocol.typed_text import find_domain, trim_name
 from service.web.endpoint import see_other
 from service.web.visits import Visit, Visits, explain_end, return_path

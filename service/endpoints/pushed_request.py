@@ -15,10 +15,9 @@ from service.config.schema.file import Settings
 from service.model.authorization import Confirmation
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
+from service.protocol.paths import PUSHED_REQUEST
 from service.web.client_requests import ClientRequest, ClientRequests
 from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
-
-PATH = "/connect/par"
 
 
 class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,14 +31,14 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     def routes(self) -> Iterable[Route]:
         if not self.settings.pushed_authorization_requests:
             return ()
-        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),)
+        return (Direct("POST", PUSHED_REQUEST, self.push, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         if not self.settings.pushed_authorization_requests:
             return {}
         required = self.settings.require_pushed_authorization_requests
         return {
-            "pushed_authorization_request_endpoint": PATH,
+            "pushed_authorization_request_endpoint": PUSHED_REQUEST,
             "require_pushed_authorization_requests": required,
         }
 

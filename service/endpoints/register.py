@@ -17,6 +17,7 @@ from service.model import types
 from service.model.client_metadata import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge
+from service.protocol.paths import REGISTER
 from service.store.rate_limit import RateLimit
 from service.web.endpoint import (
     ANY_ORIGIN,
@@ -31,8 +32,7 @@ from service.web.parameters import json_object
 from service.web.proxy import ClientAddress
 from service.web.sent_credentials import presented_token
 
-PATH = "/connect/register"
-ONE = PATH + "/{client_id}"
+ONE = REGISTER + "/{client_id}"
 
 OPEN_PER_MINUTE = 60
 """Limit of each network for changes, and for registrations without an initial access token."""
@@ -53,14 +53,14 @@ class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
 
     def routes(self) -> Iterable[Route]:
         return (
-            Direct("POST", PATH, self._guard(self.register), scripts=ANY_ORIGIN),
+            Direct("POST", REGISTER, self._guard(self.register), scripts=ANY_ORIGIN),
             web.get(ONE, _for_aiohttp(self._guard(self.read))),
             web.put(ONE, _for_aiohttp(self._guard(self.update))),
             web.delete(ONE, _for_aiohttp(self._guard(self.delete))),
         )
 
     def metadata(self) -> Mapping[str, object]:
-        return {"registration_endpoint": PATH}
+        return {"registration_endpoint": REGISTER}
 
     async def register(self, request: Message) -> Answer:
         """Add a client (RFC 7591 §3.1); pages of every origin may, because their client is not known yet."""
@@ -115,7 +115,7 @@ class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
             "client_id": record.client_id,
             "client_id_issued_at": record.issued_at,
             "registration_access_token": registration.access_token,
-            "registration_client_uri": f"{self.issuer.rstrip('/')}{PATH}/{record.client_id}",
+            "registration_client_uri": f"{self.issuer.rstrip('/')}{REGISTER}/{record.client_id}",
         }
         if registration.secret is not None:
             content["client_secret"] = registration.secret

@@ -15,6 +15,7 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InsufficientScope, InvalidClient, InvalidToken
+from service.protocol.paths import USERINFO
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken
 from service.tokens.claims import askable, claims_of_scope, select_claims, without_protocol_claims
@@ -30,7 +31,6 @@ from service.web.endpoint import (
 )
 from service.web.key_proofs import TokenGuard
 
-PATH = "/connect/userinfo"
 _JWT = jwt_fields("application/jwt")
 
 
@@ -45,10 +45,10 @@ class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def routes(self) -> Iterable[Route]:
         for method in ("GET", "POST"):  # OIDC Core §5.3.1
-            yield Direct(method, PATH, self.userinfo, scripts=CLIENT_ORIGINS)
+            yield Direct(method, USERINFO, self.userinfo, scripts=CLIENT_ORIGINS)
 
     def metadata(self) -> Mapping[str, object]:
-        return {"userinfo_endpoint": PATH, **self.algorithms.metadata("userinfo")}
+        return {"userinfo_endpoint": USERINFO, **self.algorithms.metadata("userinfo")}
 
     async def userinfo(self, request: Message) -> Answer:
         """Return the claims as JSON, or as the JWT that the client registered for."""

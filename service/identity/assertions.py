@@ -20,7 +20,8 @@ from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import UserStore
-from service.protocol.paths import token_endpoint_of
+from service.protocol.path_aliases import NO_ALIASES, PathAliases
+from service.protocol.paths import TOKEN
 from service.protocol.templates import LONGEST_SUBJECT, fill_template
 from service.protocol.token_types import ID_JAG_TYP
 from service.store.stores import Stores
@@ -66,6 +67,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     stores: Stores
     clock_skew: int
     emit: Emit
+    aliases: PathAliases = NO_ALIASES
 
     async def verify(
         self, assertion: str, client: Client, *, typ: Collection[str] = ASSERTION_TYPES
@@ -129,7 +131,8 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
                 raise JwtRefused("aud is not the issuer of this service alone")
             return
         named = audiences_of(aud)
-        usual = (self.issuer, token_endpoint_of(self.issuer))
+        base = self.issuer.rstrip("/")
+        usual = (self.issuer, *[base + path for path in self.aliases.paths_of(TOKEN)])
         ours = (issuer.audience,) if issuer.audience else usual
         if not any(one in ours for one in named):
             raise JwtRefused("this service is not in its aud")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,8 +12,10 @@ from service.config.registry import longest_token
 from service.config.schema.file import ConfigurationFile
 from service.model.registry import api_scope_names
 from service.protocol.claims import find_expected_type
+from service.protocol.path_aliases import find_conflicts
 from service.protocol.uris import is_loopback, is_unencrypted
 
+_OF_REALM = re.compile("/realms/[^/]+/?$")
 _NEW_KEY = "`token-service new-key` makes one"
 
 
@@ -126,6 +129,23 @@ def issuer_is_a_secure_base(file: ConfigurationFile) -> Iterator[Finding]:
         yield warning(("issuer",), message, f"write {file.issuer.rstrip('/')}")
 
 
+def aliases_lead_somewhere(file: ConfigurationFile) -> Iterator[Finding]:
+    """Each alias is a path of one endpoint, and below the issuer that clients of the server before know."""
+    listed = file.path_aliases
+    for at, server in enumerate(listed):
+        if server in listed[:at]:
+            yield Finding(("path_aliases", at), f"{server} is listed twice", "take one out")
+    for _, server, path in find_conflicts(dict.fromkeys(listed)):
+        message = f"{path} of {server} is another endpoint, or another redirect URI at identity providers, than that of a server before it"
+        yield Finding(
+            ("path_aliases", listed.index(server)), message, "one issuer replaces one server"
+        )
+    if "keycloak" in listed and not _OF_REALM.search(urlsplit(file.issuer).path):
+        message = "the paths of keycloak are below /realms/NAME, and the issuer does not end so"
+        hint = "keep the issuer of the realm, such as https://id.example.com/realms/shop"
+        yield Finding(("path_aliases", listed.index("keycloak")), message, hint)
+
+
 def keys_are_kept_safely(file: ConfigurationFile) -> Iterator[Finding]:
     """A shared store has signing keys and secrets encrypted; key files are listed where they are used."""
     signing = file.signing
@@ -213,6 +233,7 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
 
 FILE_RULES = (
     issuer_is_a_secure_base,
+    aliases_lead_somewhere,
     keys_are_kept_safely,
     retired_encryption_keys_leave,
     lifetimes_fit_together,

@@ -26,8 +26,13 @@ class Cors:
         *,
         registry: LiveRegistry,
         registered: RegisteredOrigins | None,
+        with_credentials: str | None = None,
     ) -> None:
-        """Take the origins of dynamically registered clients, too; None if there are no such clients."""
+        """Take the origins of dynamically registered clients, too; None if there are no such clients.
+
+        `with_credentials` is the path of an endpoint whose answers scripts may read that sent cookies, which it never reads.
+        """
+        self._with_credentials = with_credentials
         self._registry = registry
         self._registered = registered
         self._access: dict[str, ScriptAccess] = {}
@@ -72,7 +77,7 @@ class Cors:
         headers["Vary"] = "Origin"
         origin = request.headers.get(_ORIGIN)
         if origin is not None and origin in self._configured_origins():
-            _allow(origin, access, headers)
+            self._allow(path, origin, headers)
             return None
         return None if self._registered is None else origin
 
@@ -84,7 +89,14 @@ class Cors:
             return
         with suppress(StoreUnavailable):
             if await self._registered.includes(origin):
-                _allow(origin, self._access[self._place(path)], headers)
+                self._allow(path, origin, headers)
+
+    def _allow(self, path: str, origin: str, headers: MutableMapping[str, str]) -> None:
+        place = self._place(path)
+        headers["Access-Control-Allow-Origin"] = origin
+        headers["Access-Control-Expose-Headers"] = ", ".join(self._access[place].readable_headers)
+        if place == self._with_credentials:
+            headers["Access-Control-Allow-Credentials"] = "true"
 
     def _place(self, path: str) -> str:
         """Return the path of the route that may have those below it, too."""
@@ -108,8 +120,3 @@ def _is_origin(text: str) -> bool:
         return text.isascii() and origin_of(text) == text
     except ValueError:
         return False
-
-
-def _allow(origin: str, access: ScriptAccess, headers: MutableMapping[str, str]) -> None:
-    headers["Access-Control-Allow-Origin"] = origin
-    headers["Access-Control-Expose-Headers"] = ", ".join(access.readable_headers)

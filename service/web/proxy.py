@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from service.config.schema.server import ForwardedHeader
+from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.web.endpoint import Message
 
 OPERATIONS = frozenset({"/health/live", "/health/ready", "/metrics"})
@@ -183,18 +184,23 @@ def _address(node: str) -> Address | None:
 class Mount:
     """The paths below which the public finds this service; none where its URLs have no path."""
 
-    def __init__(self, urls: Iterable[str], own: Iterable[str]) -> None:
+    def __init__(
+        self, urls: Iterable[str], own: Iterable[str], aliases: PathAliases = NO_ALIASES
+    ) -> None:
         """Take the URLs of this service, and the paths of its endpoints."""
         self._prefixes = sorted({path for url in urls if (path := urlsplit(url).path.rstrip("/"))})
-        self._own = {_first_segment(path) for path in own if path not in OPERATIONS}
+        known = (*own, *aliases.listed)
+        self._own = {_first_segment(path) for path in known if path not in OPERATIONS}
+        self._aliases = aliases if aliases.listed else None
 
     def find_own_path(self, path: str) -> str:
-        """Return the path without the issuer's, if an endpoint may have what remains."""
+        """Return the path without the issuer's, if an endpoint may have what remains; that of the endpoint for an alias."""
         for prefix in self._prefixes:
             rest = path.removeprefix(prefix) or "/"
             if rest != path and rest.startswith("/") and _first_segment(rest) in self._own:
-                return rest
-        return path
+                path = rest
+                break
+        return path if self._aliases is None else self._aliases.find_own_path(path)
 
 
 def _first_segment(path: str) -> str:

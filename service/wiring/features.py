@@ -87,6 +87,7 @@ class Features:
         always = settings.nonce == "always"
         return DpopProofs(
             base_urls=shared.base_urls,
+            aliases=shared.aliases,
             lifetime=settings.proof_lifetime,
             clock_skew=shared.configuration.server.clock_skew,
             nonces=Nonces(keys=self.ring, lifetime=settings.nonce_lifetime, always=always),

@@ -167,6 +167,7 @@ def build_client_authentication(
     assertions = ClientAssertions(
         issuer=shared.issuer,
         base_urls=shared.base_urls,
+        aliases=shared.aliases,
         keys=keys,
         stores=shared.stores,
         room=shared.room,
@@ -207,6 +208,7 @@ def build_provider_sign_in(shared: Shared, ring: KeyRing) -> ProviderSignIn:
     """Build what signs users in at identity providers."""
     return ProviderSignIn(
         issuer=shared.issuer.rstrip("/"),
+        callback=shared.aliases.callback,
         registry=shared.registry,
         credentials=OwnCredentials(ring=ring),
         accounts=ProviderAccounts(users=shared.users, registry=shared.registry),
@@ -230,6 +232,7 @@ def build_assertions(shared: Shared) -> ForeignAssertions:
         stores=shared.stores,
         clock_skew=shared.configuration.server.clock_skew,
         emit=shared.emit,
+        aliases=shared.aliases,
     )
 
 

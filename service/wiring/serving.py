@@ -35,6 +35,7 @@ from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.outbox.delivering import Deliveries
 from service.outbox.queue import LEASE_MARGIN, D, Outbox
+from service.protocol.paths import TOKEN
 from service.protocol.uris import is_loopback
 from service.store.records import Queue, Records
 from service.web.cors import Cors
@@ -291,11 +292,13 @@ def build_application(
     )
     app[GATE] = Gate(
         direct=DirectRoutes(direct),
-        mount=Mount(filter(None, (shared.issuer, server.mtls_base_url)), paths),
+        mount=Mount(filter(None, (shared.issuer, server.mtls_base_url)), paths, shared.aliases),
         cors=Cors(
             direct,
             registry=shared.registry,
             registered=features.origins if has_strangers else None,
+            # keycloak-js sends its token requests with credentials.
+            with_credentials=TOKEN if "keycloak" in shared.configuration.path_aliases else None,
         ),
         security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
         draining=draining,

@@ -24,6 +24,7 @@ from service.model.outgoing import ClientCertificate, ClientHttp, HttpClient
 from service.observe.event_log import EventLog, FanOut
 from service.outbox.queue import D
 from service.outgoing.around import LateHttp, TimedHttp
+from service.protocol.path_aliases import PathAliases
 from service.start.load import load_to_serve
 from service.store.memory import StoreMemory
 from service.store.opening import open_credentials, open_store
@@ -95,6 +96,11 @@ class Shared:
         """The URLs at which clients find endpoints: the issuer's, and that of `mtls_endpoint_aliases` (RFC 8705 §5)."""
         urls = (self.issuer, self.configuration.server.mtls_base_url)
         return tuple([url.rstrip("/") for url in urls if url is not None])
+
+    @cached_property
+    def aliases(self) -> PathAliases:
+        """The paths of the server before."""
+        return PathAliases.of(self.configuration.path_aliases)
 
     @cached_property
     def metrics(self) -> Metrics:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.endpoints import register as endpoint
 from service.model.client_metadata import registered_names
+from service.protocol import paths
 from tests.driving.browser import Browser
 from tests.driving.registering import RegisteredApp, bearer
 from tests.driving.service import RunningService
@@ -75,7 +75,7 @@ def _no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_any_json_is_registered_or_refused(service: RunningService, asked: Any) -> None:
     sent = {"Content-Type": "application/json"}
     body = orjson.dumps(asked, default=str)
-    answer = await service.request("POST", endpoint.PATH, data=body, headers=sent)
+    answer = await service.request("POST", paths.REGISTER, data=body, headers=sent)
     if answer.status == 201:
         assert await service.features.clients.find(answer["client_id"]) is not None
     else:
@@ -112,5 +112,5 @@ async def test_unusual_json_is_refused_or_ignored(
     value = b'{"keys":[{"kty":"EC","x":%s}]}' % value if name == "jwks" else value
     body = b'{"redirect_uris":["https://a.example/cb"],"%s":%s}' % (name.encode(), value)
     sent = {"Content-Type": "application/json"}
-    answer = await service.request("POST", endpoint.PATH, data=body, headers=sent)
+    answer = await service.request("POST", paths.REGISTER, data=body, headers=sent)
     assert answer.status in ({201, 400} if name == "x" else {400})

@@ -19,6 +19,7 @@ from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
 from service.model.request_context import caller
+from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.protocol.paths import TOKEN
 from service.protocol.token_types import CLIENT_ASSERTION
 from service.store.room import MARKER, Room
@@ -66,6 +67,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
     base_urls: tuple[str, ...]
     """Those to which the paths of endpoints are added: the issuer's, and that of `mtls_endpoint_aliases`."""
+    aliases: PathAliases = NO_ALIASES
     keys: ClientKeys
     stores: Stores
     room: Room
@@ -112,7 +114,9 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         """
         if client.follows_fapi2 and audience != self.issuer:
             raise jose.JwtRefused("aud is not the issuer")
-        ours = [base + path for base in self.base_urls for path in (TOKEN, endpoint)]
+        aliases = NO_ALIASES if client.follows_fapi else self.aliases
+        paths = [path for own in (TOKEN, endpoint) for path in aliases.paths_of(own)]
+        ours = [base + path for base in self.base_urls for path in paths]
         if not any(audience in (one, [one]) for one in (self.issuer, *ours)):
             raise jose.JwtRefused("aud is not this service alone")
 

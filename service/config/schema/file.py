@@ -30,6 +30,7 @@ from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRuleEntry, TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.workload import WorkloadIssuer, find_template, named_apis, named_clients
+from service.protocol import path_aliases
 
 OPEN_LIFETIME = 90 * 86400
 """Seconds that a client exists which anyone may have registered, unless the configuration says otherwise."""
@@ -115,6 +116,9 @@ class Settings(types.Confidential, frozen=True, kw_only=True):
     issuer: types.WebUrl
     """The URL of this service, which clients know it by and to which all paths are added; https except on loopback, without
     query and fragment."""
+    path_aliases: tuple[path_aliases.Server, ...] = ()
+    """Servers that this one has replaced under the same issuer, keycloak, identityserver, hydra or dex: their paths lead to the endpoints here, so that
+    clients need no new URLs, and their redirect URI at identity providers is used."""
     server: Server = Server()
     store: Store = Store()
     signing: Signing = Signing()

@@ -32,17 +32,12 @@ from service.model.registry import LiveRegistry
 from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
+from service.protocol.paths import CALLBACK, OWN_CALLBACK, OWN_NAME
 from service.protocol.scope import OPENID
 from service.protocol.templates import LONGEST_SUBJECT
 from service.store.records import was_won
 from service.store.room import Room
 from service.store.stores import Stores
-
-CALLBACK = "/account/provider/callback"
-"""Below the issuer: the redirect URI that providers without one of their own have to register for this service."""
-
-OWN_CALLBACK = "/connect/idp/{name}/callback"
-"""Below the issuer: the redirect URI of one provider alone, which no answer to another one's request has (RFC 9700 §4.4.2.2)."""
 
 LIFETIME = 15 * 60
 """Seconds that a user has at the provider."""
@@ -60,6 +55,8 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
 
     issuer: str
     """Of this service, without a slash at its end."""
+    callback: str | None = None
+    """The path of the redirect URI that the server before had at all providers, by which this one asks, too."""
     registry: LiveRegistry
     directory: upstream.ProviderDirectory
     credentials: OwnCredentials
@@ -130,7 +127,8 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest("the identity provider is registered no more")
         # The issuer is compared if it is sent, and missed if this provider always sends it (RFC 9207 §2.4).
         iss = params.get("iss")
-        is_elsewhere = callback_of != (provider.name if provider.has_own_callback else None)
+        has_own = OWN_NAME in self._find_callback(provider)
+        is_elsewhere = callback_of != (provider.name if has_own else None)
         is_wrong = iss != pending.issuer and (iss is not None or pending.issuer_is_sent)
         if is_elsewhere or (is_wrong and pending.issuer):
             raise InvalidRequest("the answer is not from the identity provider that was asked")
@@ -236,8 +234,11 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         return VerifiedClaims({"sub": str(subject)}), userinfo
 
     def _find_redirect_uri(self, provider: IdentityProvider) -> str:
-        own = OWN_CALLBACK.format(name=provider.name)
-        return self.issuer + (own if provider.has_own_callback else CALLBACK)
+        return self.issuer + self._find_callback(provider).replace(OWN_NAME, provider.name)
+
+    def _find_callback(self, provider: IdentityProvider) -> str:
+        """Return the path of its redirect URI; no answer to another one's request has that with its own name (RFC 9700 §4.4.2.2)."""
+        return self.callback or (OWN_CALLBACK if provider.has_own_callback else CALLBACK)
 
 
 def parked_id_in(params: Params) -> str | None:
