@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scripts.docs.configuration import describe, groups_of_clients
-from service.config.schema.json_schema import plain_json_schema
+from scripts.docs.json_schema import plain_json_schema
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked, registered_names
 from service.start.load import builtin_catalogue

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.config.schema.json_schema import plain_json_schema
+from scripts.docs.json_schema import plain_json_schema
 from service.model.client_entry import ClientEntry
 from service.start.load import builtin_catalogue
 

@@ -15,7 +15,7 @@ from scripts.docs import (
     reach,
     rfc_map,
 )
-from service.config.schema.json_schema import json_schema
+from scripts.docs.json_schema import json_schema
 from service.start.load import builtin_catalogue
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {

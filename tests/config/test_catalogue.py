@@ -9,10 +9,10 @@ from unittest.mock import patch
 import pytest
 import yaml
 
+from scripts.docs.json_schema import plain_json_schema
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.authentication import CLIENT_AUTH_METHODS
 from service.config.problem import Problem
-from service.config.schema.json_schema import plain_json_schema
 from service.grants import BUILTIN_GRANTS
 from service.model.polling import CIBA
 from service.start import load as catalogue

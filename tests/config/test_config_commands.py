@@ -15,8 +15,8 @@ import pytest
 from argon2 import PasswordHasher
 from click.testing import CliRunner
 
+from scripts.docs.json_schema import json_schema
 from service.cli.program import COMMANDS, program
-from service.config.schema.json_schema import json_schema
 from service.start.load import builtin_catalogue
 
 GOOD = "issuer: https://auth.example.com\n"

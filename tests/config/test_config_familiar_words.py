@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from scripts.docs.json_schema import plain_json_schema
 from service.config.schema.familiar_keys import FAMILIAR
-from service.config.schema.json_schema import plain_json_schema
 from service.model.grant_types import find_meant_grant_type
 from service.start.load import builtin_catalogue
 
