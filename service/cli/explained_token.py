@@ -12,7 +12,7 @@ from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
 from service.model.authorization import RefreshToken, Spent
 from service.model.credentials import RequestCredentials
-from service.model.handle import Handle, HandleKind, kind_of, parse_handle
+from service.model.handle import Handle, HandleKind, kind_of, parse_handle, parse_refresh_token
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
 from service.protocol.token_types import ID_JAG_TYP, TRANSACTION_TOKEN_TYP
@@ -34,13 +34,25 @@ async def explain_token(features: Features, token: str) -> Facts:
         return await _explain_jwt(features, token)
     kind = kind_of(token)
     if kind is None:
-        return {"kind": "none that this service makes", "state": "inactive: it is no token"}
+        return await _explain_loaded(features, token)
     name, explain = _KINDS[kind]
     handle = parse_handle(token, kind)
     if handle is None:
         wrong = "inactive: its checksum is wrong: a typo, or a part of it is missing"
         return {"kind": name, "state": wrong}
     return {"kind": name} | await explain(features, handle)
+
+
+async def _explain_loaded(features: Features, token: str) -> Facts:
+    """Explain a text of no form of this service: a refresh token of another server, if `grants load` has left a record of it."""
+    handle = parse_refresh_token(token)
+    records = features.shared.stores.refresh_tokens
+    if handle is not None:
+        reading = records.read(handle.selector, handle.digest)
+        if await features.shared.kv.read(reading) != (None,):
+            facts = await _explain_refresh_token(features, handle)
+            return {"kind": "refresh token of another server"} | facts
+    return {"kind": "none that this service makes", "state": "inactive: it is no token"}
 
 
 async def _explain_jwt(features: Features, token: str) -> Facts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -71,25 +71,14 @@ class Reencryption(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _walk(self, kind: _Kind, *, renews: bool) -> Tally:
         tally = Tally(kind.name)
-        async for keys in self._batches(kind.pattern):
-            left = keys
+        async for keys in self.stores.kv.find_key_batches(kind.pattern, size=BATCH):
+            left: Sequence[str] = keys
             for _ in range(ATTEMPTS):
                 left = await self._try(kind, left, tally, renews=renews)
                 if not left:
                     break
             tally.unreadable += len(left)
         return tally
-
-    async def _batches(self, pattern: str) -> AsyncIterator[Sequence[str]]:
-        """Yield the keys; SCAN may return one twice, which is then counted twice."""
-        batch = list[str]()
-        async for key in self.stores.kv.find_keys(pattern):
-            batch.append(key)
-            if len(batch) == BATCH:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
 
     async def _try(
         self, kind: _Kind, keys: Sequence[str], tally: Tally, *, renews: bool

@@ -160,6 +160,17 @@ class KeyValue:
         except TROUBLE as error:
             raise self._unavailable() from error
 
+    async def find_key_batches(self, pattern: str, *, size: int) -> AsyncIterator[list[str]]:
+        """Return the keys, so many at a time; SCAN may find one twice."""
+        batch = list[str]()
+        async for key in self.find_keys(pattern):
+            batch.append(key)
+            if len(batch) == size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
     async def ping(self) -> None:
         """Raise StoreUnavailable if Redis does not answer."""
         await self._ask(self._channel, [("PING",)])

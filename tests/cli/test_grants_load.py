@@ -23,11 +23,22 @@ def write(file: Path, content: Any) -> None:
     file.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
+async def explained(command: Command) -> str:
+    facts = dict(
+        line.split(maxsplit=1)
+        for line in (await command("explain", OLD_HANDLE)).stdout.splitlines()
+    )
+    assert facts["kind"] == "refresh token of another server"
+    return facts["state"]
+
+
 async def test_loaded_tokens_are_listed_and_used(
     command: Command, service: RunningService, file: Path
 ) -> None:
     others = [row(f"handle {at}", data_v4(SCOPE)) for at in range(120)]
     write(file, [row(OLD_HANDLE, data_v4(SCOPE)), *others])
+    before = await command("explain", OLD_HANDLE)
+    assert "none that this service makes" in before.stdout
     for said in ("taken: 121; known: 0; ended: 0\n", "taken: 0; known: 121; ended: 0\n"):
         result = await command("grants", "load", str(file))
         assert (result.exit_code, result.stdout) == (0, said)
@@ -35,7 +46,9 @@ async def test_loaded_tokens_are_listed_and_used(
     listed = await command("grants", "list", "--session", "OLD-SESSION", "--format", "json")
     assert {one["subject"] for one in json.loads(listed.stdout)} == {ALICE}
     form = {"grant_type": "refresh_token", "refresh_token": OLD_HANDLE}
+    assert await explained(command) == "active"
     assert (await service.token("frontend", **form)).status == 200
+    assert (await explained(command)).startswith("inactive: it was used")
     revoked = await command("grants", "revoke", "--session", "OLD-SESSION")
     assert revoked.stdout == "grants revoked: 121\n"
     form["refresh_token"] = "handle 7"

@@ -16,7 +16,7 @@ from service.store import verbs
 from service.store.keyvalue import StoreUnavailable
 from service.store.records import Encoding
 from service.store.stores import Stores
-from service.store.verbs import Read
+from service.store.verbs import STEP, Read
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -103,14 +103,13 @@ class StoredFactors(msgspec.Struct, frozen=True):
     async def count(self) -> FactorCount:
         """Walk through the whole store, which only operators may do."""
         records, kv, counted = self.stores.factors, self.stores.kv, FactorCount()
-        async for key in kv.find_keys(records.key("*")):
-            (sealed,) = await kv.read(Read(key, records.decode))
-            if sealed is None:
-                continue
-            try:
-                counted.add(self._decrypt(sealed).factors)
-            except (Unreadable, ValueError):
-                counted.unreadable += 1
+        async for keys in kv.find_key_batches(records.key("*"), size=STEP):
+            found = await kv.read(*[Read(key, records.decode) for key in keys])
+            for sealed in (one for one in found if one is not None):
+                try:
+                    counted.add(self._decrypt(sealed).factors)
+                except (Unreadable, ValueError):
+                    counted.unreadable += 1
         return counted
 
 
