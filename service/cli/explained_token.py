@@ -189,7 +189,7 @@ async def _explain_use(features: Features, handle: Handle, record: object) -> Fa
 
 
 async def _explain_polled(features: Features, handle: Handle) -> Facts:
-    """Explain what a client polls with (RFC 8628 §3.4, CIBA Core §10.1)."""
+    """Explain what a client polls with (RFC 8628 §3.4)."""
     stores = features.shared.stores
     request, decision = await stores.kv.read(
         stores.polled_requests.read(handle.selector, handle.digest),

@@ -53,7 +53,7 @@ class Tenancy(msgspec.Struct, frozen=True, kw_only=True):
     """Decides which tenant a user belongs to; the only place that does."""
 
     tenants: Mapping[str, Tenant]
-    providers: Container[str]
+    providers: Container[str | None]
     """The names of all identity providers."""
     by_provider: Mapping[str, frozenset[str]]
     """The tenants that list each identity provider."""
@@ -61,7 +61,7 @@ class Tenancy(msgspec.Struct, frozen=True, kw_only=True):
     """The content of the tenants' logos that are files."""
 
     @classmethod
-    def of(cls, tenants: Mapping[str, Tenant], *, providers: Container[str]) -> Tenancy:
+    def of(cls, tenants: Mapping[str, Tenant], *, providers: Container[str | None]) -> Tenancy:
         """Return what decides among these; the files of their logos are read now."""
         by_provider: dict[str, frozenset[str]] = {}
         for tenant in tenants.values():
