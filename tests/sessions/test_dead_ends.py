@@ -92,6 +92,14 @@ async def test_a_browser_that_was_closed_meanwhile_leads_to_the_client(app: Clie
     assert (late.status, way_on(late)) == (403, start(app.service))
 
 
+async def test_forged_logout_form_leads_to_no_client(app: ClientApp) -> None:
+    await app.login()
+    page = await app.browser.get(f"/connect/endsession?client_id={app.client_id}")
+    forged = await app.browser.submit(page, csrf="of another browser")
+    assert (forged.status, forged.error) == (403, "invalid_request")
+    assert not forged.has("start-again")
+
+
 async def test_the_page_is_in_the_persons_language(app: ClientApp) -> None:
     headers = {"Accept-Language": "de"}
     late = await app.browser.get("/account/login?request=unknown", headers=headers)

@@ -50,7 +50,7 @@ class SignInOver(OAuthError, code="invalid_request"):
         self.parked_id = parked_id
         """The request, whose id names its client (docs/decisions/sign-in/expired-sign-in.md)."""
         self.leads_to = leads_to
-        """The page of this service to go on at where no client is known."""
+        """The page of this service to go on at where no client is known; None for no link at all."""
 
 
 class FormExpired(SignInOver, status=403):
@@ -138,9 +138,11 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
 
         Dynamically registered clients are never linked: anybody can make up such an id.
         """
+        if over.leads_to is None:
+            return None
         client = self.registry.current.clients_by_mark.get(mark_in(over.parked_id or ""))
         if client and (start := client.find_start_uri(self.issuer)):
             return WayOn(href=start, client=client, starts_again=True)
         if client and client.client_uri:
             return WayOn(href=client.client_uri, client=client)
-        return WayOn(href=self.pages.url(over.leads_to)) if over.leads_to else None
+        return WayOn(href=self.pages.url(over.leads_to))
