@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import web
@@ -251,7 +251,7 @@ def registration_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ..
     )
 
 
-class StepPage(NamedTuple):
+class StepPage(msgspec.Struct, frozen=True):
     """Steps of a sign-in, and the endpoint with their pages."""
 
     steps: tuple[Step, ...]
