@@ -82,14 +82,14 @@ def _is_writable(entry: Entry, report: Report) -> bool:
 
 
 def _is_plain(value: object, depth: int) -> bool:
+    if not isinstance(value, dict | list):
+        return True
     if depth > MAX_DEPTH:
         return False
-    if isinstance(value, Mapping):
-        members = cast("Mapping[str, object]", value).items()
-        return all(len(key) <= MAX_KEY and _is_plain(each, depth + 1) for key, each in members)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return all(_is_plain(each, depth + 1) for each in cast("list[object]", value))
-    return True
+    members = cast("dict[str, object]", value).items()
+    return all(len(key) <= MAX_KEY and _is_plain(each, depth + 1) for key, each in members)
 
 
 def _leave_out(found: Found, errors: list[Finding]) -> None:
@@ -168,7 +168,7 @@ class UserJudge:
     def _is_sound(self, user: FoundUser) -> bool:
         entry = user.entry
         try:
-            known: User = convert(_plain(entry), User)
+            known: User = convert(entry, User)
         except Unfit as error:
             first = error.misfits[0]
             where = ".".join(map(str, first.location))

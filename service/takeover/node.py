@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -34,9 +35,13 @@ def place_below(place: str, key: str | int) -> str:
     """Return the place of a member or an item."""
     if isinstance(key, int):
         return f"{place}[{key}]"
-    if not _PLAIN_KEY.fullmatch(key):
-        return f"{place}[{quoted(key)}]"
-    return f"{place}.{key}" if place else key
+    shown = _shown_key(key)
+    return shown.removeprefix(".") if not place else place + shown
+
+
+@lru_cache(maxsize=1000)  # there are few, and each value has one
+def _shown_key(key: str) -> str:
+    return f".{key}" if _PLAIN_KEY.fullmatch(key) else f"[{quoted(key)}]"
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -203,8 +203,7 @@ class _Reader:
                     return
             else:
                 made = _BEGINS[event]() if event in _BEGINS else value
-                _add(stack[-1], keys[-1], made)
-                self._count(made)
+                self._put(stack[-1], keys[-1], made)
                 if event in _BEGINS:
                     stack.append(made)
                     keys.append("")
@@ -216,16 +215,13 @@ class _Reader:
             raise _Refused(_TWICE)
         self._text += len(key)
 
-    def _count(self, made: object) -> None:
+    def _put(self, container: Any, key: str, value: object) -> None:
+        if type(container) is dict:
+            container[key] = value
+        else:
+            container.append(value)
         self._values += 1
-        if isinstance(made, str):
-            self._text += len(made)
+        if type(value) is str:
+            self._text += len(value)
         if self._values > MAX_VALUES or self._text > MAX_TEXT:
             raise _Refused("one entry is larger than any that such a server can have")
-
-
-def _add(container: Any, key: str, value: object) -> None:
-    if isinstance(container, dict):
-        container[key] = value
-    else:
-        container.append(value)

@@ -11,6 +11,7 @@ from service.takeover.found import Entry, SecretText
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 """A key of ours; any other one is somebody's."""
 _PLACE = re.compile(r"[A-Za-z0-9_.\[\]/-]{1,200}")
+_SPECIAL = re.compile(r'["\\]|[^ -~]')
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 KeepSecret = Callable[[str], str]
@@ -19,12 +20,11 @@ KeepSecret = Callable[[str], str]
 
 def quote(text: str) -> str:
     """Return a text in double quotes; what is invisible becomes an escape (YAML 1.2 §5.7)."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(map(_escape, text)) + '"'
+    return f'"{_SPECIAL.sub(_escape, text)}"'
 
 
-def _escape(character: str) -> str:
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
     if character in _ESCAPED:
         return _ESCAPED[character]
     if character.isprintable():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 
 from service.takeover.keycloak.export import RealmMembers
 from service.takeover.node import Misplaced, Node
@@ -119,7 +120,8 @@ def _roles_of_clients(node: Node) -> list[Role]:
     return [(client, name) for client, _ in node.members() for name in node.texts(client)]
 
 
-def names_by_client(roles: Iterable[Role]) -> Mapping[str, list[str]]:
+@lru_cache(maxsize=1000)  # many users have the same, and several mappers ask
+def names_by_client(roles: frozenset[Role]) -> Mapping[str, list[str]]:
     """Return the names of roles, sorted, by client; those of the realm have none."""
     found: dict[str, list[str]] = {}
     for client, name in sorted(roles):
