@@ -14,7 +14,6 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
-from service.config.schema.file import Settings
 from tests.conftest import ENCRYPTION_KEY, redis_running
 from tests.driving.browser import Browser
 from tests.driving.ports import lasting_ports
@@ -25,13 +24,6 @@ from tests.takeover.conftest import invoke
 HERE = Path(__file__).parent / "keycloak"
 ANSWERS: dict[str, Any] = json.loads((HERE / "answers.json").read_text())
 BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-OURS = {
-    "token": "connect/token",
-    "userinfo": "connect/userinfo",
-    "auth": "connect/authorize",
-    "token/introspect": "connect/introspect",
-    "certs": ".well-known/jwks.json",
-}
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -64,9 +56,7 @@ class Realm:
 
     def url(self, name: str) -> str:
         """The URL of an endpoint."""
-        if "path_aliases" in Settings.__struct_fields__:
-            return f"{self.issuer}/protocol/openid-connect/{name}"
-        return f"{self.issuer}/{OURS[name]}"
+        return f"{self.issuer}/protocol/openid-connect/{name}"
 
     def token(self, client: str | None = None, **form: str) -> tuple[int, dict[str, Any]]:
         """A token request by a client with a secret."""

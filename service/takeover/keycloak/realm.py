@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from service.config.schema.users import Users
 from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.access import Access
 from service.takeover.keycloak.claims import usual_claims
@@ -63,7 +62,7 @@ def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -
     used = [str(each.get("id_token_signed_response_alg") or first) for each in clients]
     algorithms = [each for each in dict.fromkeys([first, *sorted(used)]) if each[:2] != "HS"]
     found.set("signing", {"algorithms": algorithms})
-    if realm.flag("loginWithEmailAllowed", True) and "sign_in_by_email" in Users.__struct_fields__:
+    if realm.flag("loginWithEmailAllowed", True):
         found.set("users", {"sign_in_by_email": True})
     found.rp_id = realm.text("webAuthnPolicyRpId") or None
 
