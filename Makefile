@@ -62,8 +62,9 @@ keycloak-test: .venv/developing tools ## a real Keycloak to sign in at, as the i
 	PYTHONPATH=.:api $(BIN)/python -m tests.keycloak
 
 .PHONY: dex-test
-dex-test: .venv/developing tools ## a real dex as the provider that users sign in at; builds it, in a minute of two cores
+dex-test: .venv/developing tools ## a real dex as the provider that users sign in at, and another one that is taken over; builds both, in minutes
 	$(BIN)/python -m tests.dex
+	$(BIN)/python -m tests.dex.takeover
 
 .PHONY: spire-test
 spire-test: .venv/developing tools ## a real SPIRE whose workloads are clients and APIs; builds it once, in minutes, and needs a C compiler

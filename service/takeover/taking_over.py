@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from service.config.schema.file import Settings
 from service.takeover.found import Found
 from service.takeover.judging import UserJudge, keep_sound
 from service.takeover.node import Misplaced
@@ -47,8 +46,7 @@ def take_over(asked: Takeover) -> Report:
     """
     report = Report()
     found = Found(report)
-    if "path_aliases" in Settings.__struct_fields__:
-        found.set("path_aliases", [asked.kind])
+    found.set("path_aliases", [asked.kind])
     try:
         users = SOURCES[asked.kind](asked.path, found)
     except Misplaced as error:

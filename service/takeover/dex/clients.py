@@ -120,6 +120,8 @@ def _grant_types(
     connector = oauth2.text("passwordConnector")
     if connector in local:
         known.add("password")
+        reason = "the password grant returns no ID token here: ask the userinfo endpoint"
+        found.report.change(oauth2.below("passwordConnector"), reason)
     elif connector is not None:
         found.report.leave_out(
             oauth2.below("passwordConnector"),
@@ -134,6 +136,9 @@ def _grant_types(
             "write rules in token_exchange, and name the provider in trusted_issuers",
         )
     granted = (known | {"client_credentials"}) & listed if listed else known
+    if "client_credentials" in granted:
+        reason = "sub of tokens for clients themselves is the client_id, and not dex's form of it"
+        found.report.change(oauth2.below("grantTypes"), reason)
     by_browser = any("token" in each.split() or "id_token" in each.split() for each in responses)
     return frozenset(granted | {"implicit"} if by_browser else granted)
 

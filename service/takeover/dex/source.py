@@ -106,6 +106,8 @@ def _report_rest(root: Record, found: Found) -> None:
         )
     reason = "an access token is a JWT of its own (RFC 9068), and not the same as the ID token"
     report.change("staticClients", reason)
+    reason = "users sign in once more, because refresh tokens of dex are not taken"
+    report.change("staticClients", reason)
     _read_sessions(root, found)
     if "frontend" in root:
         report.change("frontend", "the look of the pages is set by ui")
