@@ -233,7 +233,7 @@ def open_notifier(name: str, messages: Messages) -> Notifier:
     """Return the built-in notifier, or the operator's own, made once without arguments; CannotServe if that fails."""
     if name == BUILTIN:
         return BuiltinNotifier(messages)
-    return cast("Notifier", plugins.make_plugin(name, _LOCATION, plugins.require_notifier))
+    return cast("Notifier", plugins.make_plugin(name, _LOCATION, plugins.NOTIFIER))
 
 
 class SafeNotifier(msgspec.Struct, frozen=True):

@@ -54,8 +54,8 @@ def _unused_keys(client: ClientEntry) -> Iterator[Finding]:
 def notifier_has_its_signature(file: ConfigurationFile) -> Iterator[Finding]:
     """The operator's own notifier can be imported, and called as documented."""
     if file.ciba.notifier != BUILTIN:
-        required = plugins.require_notifier_factory
-        yield from plugins.judge_plugin(("ciba", "notifier"), file.ciba.notifier, required)
+        location = ("ciba", "notifier")
+        yield from plugins.judge_plugin(location, file.ciba.notifier, plugins.NOTIFIER)
 
 
 def ciba_settings_fit(file: ConfigurationFile) -> Iterator[Finding]:

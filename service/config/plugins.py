@@ -9,6 +9,8 @@ from pkgutil import resolve_name
 from traceback import extract_tb
 from typing import cast
 
+import msgspec
+
 from service.config.problem import CannotServe, Finding, Location
 
 ENTRY_POINTS = "token_service.grants"
@@ -39,11 +41,35 @@ def load_plugin(name: str) -> object:
     raise PluginError(f"no installed package offers {name} in the entry point group {ENTRY_POINTS}")
 
 
-def make_plugin(name: str, location: Location, require: Callable[[object], None]) -> object:
+class PluginKind(msgspec.Struct, frozen=True):
+    """What the operator's own class or function is made with, and what its instances have to have."""
+
+    making: str
+    """How it is made, for the operator."""
+    require: Callable[[object], None]
+    """Raises PluginError if a class, or an instance, lacks something."""
+    arguments: Sequence[str] = ()
+
+    def require_factory(self, made: object) -> None:
+        """Raise PluginError if this cannot make an instance."""
+        if not callable(made):
+            raise PluginError(f"is a {type(made).__name__}, which cannot be called", self.making)
+        signature = _find_signature(made)
+        try:
+            if signature is not None:
+                signature.bind(*self.arguments)
+        except TypeError as error:
+            given = f"with ({', '.join(self.arguments)})" if self.arguments else "without arguments"
+            raise PluginError(f"cannot be called {given}: {error}", self.making) from error
+        if isinstance(made, type):
+            self.require(made)
+
+
+def make_plugin(name: str, location: Location, kind: PluginKind) -> object:
     """Return the operator's own object, made once without arguments; CannotServe if it cannot be made or lacks something."""
     try:
         made = cast("Callable[[], object]", load_plugin(name))()
-        require(made)
+        kind.require(made)
     except PluginError as error:
         raise CannotServe(Finding(location, f"{name} {error}", error.hint)) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
@@ -52,27 +78,23 @@ def make_plugin(name: str, location: Location, require: Callable[[object], None]
     return made
 
 
-def judge_plugin(
-    location: Location, name: str, require: Callable[[object], None]
-) -> Iterator[Finding]:
+def judge_plugin(location: Location, name: str, kind: PluginKind) -> Iterator[Finding]:
     """Yield why the operator's own class or function cannot be imported, or called as documented."""
     try:
-        require(load_plugin(name))
+        kind.require_factory(load_plugin(name))
     except PluginError as error:
         is_missing = isinstance(error.__cause__, ModuleNotFoundError)
         yield Finding(location, str(error), _ON_PATH if is_missing else error.hint)
 
 
-def require_handler_factory(made: object) -> None:
-    """Raise PluginError if this cannot make the handler of an extension grant."""
-    hint = "a handler is a class that is made as Handler(options, services)"
-    _require_arguments(made, ("options", "services"), hint)
-    if isinstance(made, type):
-        require_handler(made)
+def _find_signature(made: Callable[..., object]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(made)
+    except (TypeError, ValueError):  # some that are written in C have none
+        return None
 
 
-def require_handler(handler: object) -> None:
-    """Raise PluginError if a class, or an instance, cannot handle a grant."""
+def _require_handler(handler: object) -> None:
     grant_type = getattr(handler, "grant_type", None)
     may_come_later = isinstance(handler, type) and (
         grant_type is None or inspect.isdatadescriptor(grant_type)
@@ -83,15 +105,7 @@ def require_handler(handler: object) -> None:
     _require_method(handler, "handle", "async def handle(self, request)")
 
 
-def require_user_store_factory(made: object) -> None:
-    """Raise PluginError if this cannot make a UserStore."""
-    _require_arguments(made, (), "a UserStore is made without arguments")
-    if isinstance(made, type):
-        require_user_store(made)
-
-
-def require_user_store(users: object) -> None:
-    """Raise PluginError if a class, or an instance, cannot find users."""
+def _require_user_store(users: object) -> None:
     _require_method(users, "by_subject", "async def by_subject(self, sub)")
     _require_method(users, "by_username", "async def by_username(self, username)")
     if hasattr(users, "find_factors") or hasattr(users, "replace_factors"):
@@ -100,27 +114,11 @@ def require_user_store(users: object) -> None:
         _require_method(users, "replace_factors", replaces)
 
 
-def require_notifier_factory(made: object) -> None:
-    """Raise PluginError if this cannot make a Notifier, or a UserNotifier."""
-    _require_arguments(made, (), "a Notifier is made without arguments")
-    if isinstance(made, type):
-        require_notifier(made)
-
-
-def require_notifier(notifier: object) -> None:
-    """Raise PluginError if a class, or an instance, cannot tell users of anything."""
+def _require_notifier(notifier: object) -> None:
     _require_method(notifier, "notify", "async def notify(self, notice)")
 
 
-def require_credential_provider_factory(made: object) -> None:
-    """Raise PluginError if this cannot make a CredentialProvider of redis-py."""
-    _require_arguments(made, (), "a CredentialProvider is made without arguments")
-    if isinstance(made, type):
-        require_credential_provider(made)
-
-
-def require_credential_provider(provider: object) -> None:
-    """Raise PluginError if a class, or an instance, cannot provide the credentials for Redis."""
+def _require_credential_provider(provider: object) -> None:
     if not callable(getattr(provider, "get_credentials_async", None)):
         _require_method(provider, "get_credentials", "def get_credentials(self)")
 
@@ -132,23 +130,21 @@ def describe_exception(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{at}"
 
 
-def _require_arguments(made: object, arguments: Sequence[str], hint: str) -> None:
-    if not callable(made):
-        raise PluginError(f"is a {type(made).__name__}, which cannot be called", hint)
-    try:
-        signature = inspect.signature(made)
-    except (TypeError, ValueError):  # some that are written in C have none
-        return
-    try:
-        signature.bind(*arguments)
-    except TypeError as error:
-        given = f"with ({', '.join(arguments)})" if arguments else "without arguments"
-        raise PluginError(f"cannot be called {given}: {error}", hint) from error
-
-
 def _require_method(thing: object, name: str, hint: str) -> None:
     """Only a call would show whether it is async: a plain method may return what an async one does."""
     method = getattr(thing, name, None)
     is_property = isinstance(thing, type) and inspect.isdatadescriptor(method)
     if not is_property and not callable(method):
         raise PluginError(f"has no method {name}", hint)
+
+
+HANDLER = PluginKind(
+    "a handler is a class that is made as Handler(options, services)",
+    _require_handler,
+    ("options", "services"),
+)
+USER_STORE = PluginKind("a UserStore is made without arguments", _require_user_store)
+NOTIFIER = PluginKind("a Notifier is made without arguments", _require_notifier)
+CREDENTIAL_PROVIDER = PluginKind(
+    "a CredentialProvider is made without arguments", _require_credential_provider
+)

@@ -16,22 +16,20 @@ from service.model.grant_types import find_meant_grant_type
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
     """Handlers, the UserStore, the notifier of changed factors and the provider of credentials can be imported, and called as documented; no instance is made before the start."""
     if ":" in file.users.source:
-        yield from plugins.judge_plugin(
-            ("users", "source"), file.users.source, plugins.require_user_store_factory
-        )
+        yield from plugins.judge_plugin(("users", "source"), file.users.source, plugins.USER_STORE)
     if file.users.notifier is not None:
         yield from plugins.judge_plugin(
-            ("users", "notifier"), file.users.notifier, plugins.require_notifier_factory
+            ("users", "notifier"), file.users.notifier, plugins.NOTIFIER
         )
     if file.store.credential_provider is not None:
         yield from plugins.judge_plugin(
             ("store", "credential_provider"),
             file.store.credential_provider,
-            plugins.require_credential_provider_factory,
+            plugins.CREDENTIAL_PROVIDER,
         )
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")
-        unfit = [*plugins.judge_plugin(location, entry.handler, plugins.require_handler_factory)]
+        unfit = [*plugins.judge_plugin(location, entry.handler, plugins.HANDLER)]
         yield from unfit
         if not unfit and _grant_type(entry.handler) is None:
             message = "names its grant type only when it is made, so that it cannot be checked before a start"

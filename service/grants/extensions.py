@@ -131,7 +131,7 @@ def _make_grant(
     try:
         make = cast("_MakeHandler", plugins.load_plugin(name))
         handler = make(registration.options, services)
-        plugins.require_handler(handler)
+        plugins.HANDLER.require(handler)
     except plugins.PluginError as error:
         subject = f"what {name} makes" if error.hint else name
         raise ExtensionGrantError(at, f"{subject} {error}", error.hint) from error

@@ -80,8 +80,8 @@ def open_credentials(store: Store) -> Credentials | None:
     if store.credential_provider is None:
         return None
     location = ("store", "credential_provider")
-    require = plugins.require_credential_provider
-    provider: Any = plugins.make_plugin(store.credential_provider, location, require)
+    kind = plugins.CREDENTIAL_PROVIDER
+    provider: Any = plugins.make_plugin(store.credential_provider, location, kind)
     credentials = Credentials(
         provider if _is_async(provider) else _InThread(provider),
         resend_after=store.credentials_refresh_interval,

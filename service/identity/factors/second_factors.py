@@ -116,9 +116,7 @@ def open_user_notifier(name: str | None) -> UserNotifier | None:
     """Return the operator's notifier, made once without arguments; None without a name. Raise CannotServe if that fails."""
     if name is None:
         return None
-    return cast(
-        "UserNotifier", plugins.make_plugin(name, ("users", "notifier"), plugins.require_notifier)
-    )
+    return cast("UserNotifier", plugins.make_plugin(name, ("users", "notifier"), plugins.NOTIFIER))
 
 
 class SafeNotifier(msgspec.Struct, frozen=True):

@@ -96,4 +96,4 @@ def _import(name: str) -> SourceModule:
 
 def _make_own(name: str) -> UserStore:
     """Return the operator's own store, made once without arguments."""
-    return cast("UserStore", plugins.make_plugin(name, _SOURCE, plugins.require_user_store))
+    return cast("UserStore", plugins.make_plugin(name, _SOURCE, plugins.USER_STORE))
