@@ -8,10 +8,10 @@ from base64 import b32decode, b32encode
 from pathlib import Path
 from typing import Any
 
-import pyotp
 import pytest
 from fido2 import cbor
 from fido2.utils import websafe_encode
+from pyotp.totp import TOTP
 
 from service.events.factors import FactorEnrolled, PasskeyRejected
 from service.identity.factors.stored import PasskeyOwners
@@ -213,7 +213,7 @@ async def test_seed_of_any_usual_length_gives_the_codes_of_its_app(
     secret = user.totp.secret
     assert b32decode(secret + "=" * (-len(secret) % 8)) == content
     now = int(time.time()) // 30
-    assert pyotp.TOTP(secret).generate_otp(now) == pyotp.TOTP(padded).generate_otp(now)
+    assert TOTP(secret).generate_otp(now) == TOTP(padded).generate_otp(now)
 
 
 SEED = "NONSENSENONSENSENONSENSENO"
