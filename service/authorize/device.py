@@ -26,7 +26,7 @@ PATH = "/device"
 PLACE = "polled_place"
 USER_CODE = "user_code"
 KEPT = frozenset({"client_id", "scope", "resource", AUTHORIZATION_DETAILS, PLACE, USER_CODE})
-"""What is parked while the user signs in. An authorization request cannot bring the last two: they are not kept there."""
+"""The parameters that are parked while the user signs in. An authorization request cannot bring the last two: they are not kept there."""
 
 CONFIRM = Step(path=PATH, refusal=ConsentRequired)
 """The last step of every request of a device: its page decides."""

@@ -30,7 +30,7 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     user_claims: Mapping[str, object]
     answers: Answers
     consented_scope: frozenset[str]
-    """What the user allowed this client earlier, for good."""
+    """The consent that the user gave this client earlier, for good."""
     consented_claims: frozenset[str]
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None

@@ -26,7 +26,7 @@ from service.store.stores import Stores
 from service.store.verbs import Command
 
 PUSHED = "urn:ietf:params:oauth:request_uri:"
-"""What a request_uri begins with that this service has made (RFC 9126 §2.2)."""
+"""The beginning of a request_uri that this service has made (RFC 9126 §2.2)."""
 
 LIFETIME = 15 * 60
 """Seconds that a user has for all the pages of one request, and for which its answer is remembered."""

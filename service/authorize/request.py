@@ -41,7 +41,7 @@ class AskedClaims(msgspec.Struct, frozen=True, kw_only=True):
     """Claims about the user, as far as the client may ask for them."""
 
     request: ClaimsRequest | None = None
-    """What the authorization has to keep; mostly nothing."""
+    """The claims that the authorization has to keep; mostly none."""
     beyond_scope: frozenset[str] = frozenset()
     """The names of those that no scope value of the request stands for."""
     at_userinfo: bool

@@ -113,7 +113,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Those that count, as far as they can be believed."""
     client_address: str = ""
     refusal: OAuthError | None = None
-    """What is wrong with its request object."""
+    """The fault of its request object."""
     once: UsedOnce | None = None
     """Its request object, if that counts once."""
 

@@ -39,7 +39,7 @@ RESPONSE_MODES: Mapping[str, Callable[[str, Mapping[str, str]], Delivery]] = {
     "form_post.jwt": FormPost,
 }
 RESPONSE_MODE_NAMES = (*RESPONSE_MODES, JWT)
-"""What a client may ask for; `jwt` stands for one of the others (JARM §2.3.4)."""
+"""The response modes that a client may ask for; `jwt` stands for one of the others (JARM §2.3.4)."""
 
 
 def choose_response_mode(name: str, response_type: ResponseType, client: Client) -> str:

@@ -23,7 +23,7 @@ WINDOW = 600
 
 MINUTE = 60
 _SEPARATORS = str.maketrans("", "", " -\u00a0\u2010\u2011\u2012\u2013\u2014\u2212")
-"""What people write between the letters, or their keyboards for them."""
+"""Characters that people write between the letters, or their keyboards for them."""
 
 
 def new_user_code() -> str:

@@ -31,13 +31,13 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     session: Session | None = None
     user_claims: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     browser_state: str = SIGNED_OUT
-    """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
+    """The state of the session as clients see it from outside (OIDC Session Management §3.2)."""
     new_cookie: str | None = None
     """The value of the session's cookie, if the session has just begun."""
     partial: PartialSignIn | None = None
     """A sign-in that lacks a step; only that step may look at it."""
     fresh_login: str = ""
-    """What the page carries if it follows a sign-in, in its address or form; as it was sent, not verified."""
+    """The proof in address or form of a page that follows a sign-in; as it was sent, not verified."""
 
     def sign_in_for(self, parked_id: str) -> SignIn | None:
         """Return what the user has proved so far: for this request, else for the session."""

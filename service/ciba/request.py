@@ -71,7 +71,7 @@ class CibaRequest(msgspec.Struct, frozen=True, kw_only=True):
     binding_message: str | None
     expires_in: int
     notification_token: str | None
-    """What a ping shows to the client; None for a client that only polls."""
+    """The token that a ping shows to the client; None for a client that only polls."""
 
 
 class CibaReader(msgspec.Struct, frozen=True, kw_only=True):

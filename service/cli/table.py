@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import click
 
 Rows = list[tuple[str, str]]
-"""What is printed: a name and a value in each line."""
+"""The lines that are printed, each with a name and a value."""
 
 format_option = click.option(
     "--format",

@@ -20,7 +20,7 @@ _DERIVED = frozenset(
         *("default_signing_alg", "introspection_signing_alg", "is_valid", "position"),
     }
 )
-"""What follows from other entries and fields, whose changes are shown."""
+"""Fields that follow from other entries and fields, whose changes are shown."""
 _NAMING_FIELDS = ("username", "acr", "handler")
 
 

@@ -25,7 +25,7 @@ class Configuration(Settings, frozen=True, kw_only=True, eq=False):
     files: FilesRead
     """All files that it was read from."""
     catalogue: Catalogue
-    """What this version supports."""
+    """The features that this version supports."""
     registry: Registry
     warnings: tuple[Problem, ...]
     places: Mapping[Location, Problem]

@@ -173,7 +173,7 @@ class ClientAccess(msgspec.Struct, frozen=True, kw_only=True):
     claims: frozenset[str]
     """Names of claims that were requested by name (OIDC Core §5.5)."""
     authorization_details: tuple[Detail, ...] = ()
-    """What was allowed once, in live authorizations (RFC 9396); the first SHOWN_DETAILS."""
+    """Details that were allowed once, in live authorizations (RFC 9396); the first SHOWN_DETAILS."""
     more_details: int = 0
     """Further objects."""
     since: int

@@ -33,7 +33,7 @@ class RefusalCosts:
     def __init__(self, *, users: Directory, passwords: Passwords, stores: Stores) -> None:
         self._users, self._passwords, self._stores = users, passwords, stores
         self._known, self._written = RefusalCost(), RefusalCost()
-        """What the store held last, and what this process wrote last."""
+        """The value that the store held last, and the one that this process wrote last."""
         self._written_at = 0
 
     async def learn(self) -> None:

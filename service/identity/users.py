@@ -59,12 +59,12 @@ class Directory(
 
     @property
     def waiting(self) -> int:
-        """Questions that have no answer yet."""
+        """Requests that have no answer yet."""
         ...
 
     @property
     def failures(self) -> int:
-        """Questions that got no usable answer since the start."""
+        """Requests that got no usable answer since the start."""
         ...
 
 

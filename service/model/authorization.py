@@ -50,7 +50,7 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     family_key: str | None = None
     """The key that recognises its used refresh tokens; None where it has none."""
     authorization_details: tuple[Detail, ...] = ()
-    """What was granted beyond the scope (RFC 9396 §7)."""
+    """The permissions beyond the scope (RFC 9396 §7)."""
     cnf: Confirmation | None = None
     """The key that its tokens are bound to, unless a token request proves possession of another one."""
     source: Source | None = None

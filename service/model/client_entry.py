@@ -172,7 +172,7 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
         InDocument[frozenset[Annotated[str, types.After(_response_type)]] | None],
         RegisteredAs("response_types"),
     ] = None
-    """What the authorize endpoint may answer with. null: what the grant types imply (authorization_code: code; implicit:
+    """The response types of the authorize endpoint for the client. null: those that the grant types imply (authorization_code: code; implicit:
     id_token, token, id_token token; both: the combinations of these, too)."""
     allowed_scopes: frozenset[types.ScopeValue] = frozenset()
     """The scope values that the client may ask for."""

@@ -15,7 +15,7 @@ class Totp(types.Confidential, frozen=True, kw_only=True):
     secret: Annotated[str, types.SECRET]
     """The shared secret, in base32."""
     name: str
-    """What the person calls it."""
+    """The name that the user has given it."""
     created_at: int
     """Seconds since the epoch."""
     last_used: int | None = None
@@ -42,7 +42,7 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the first use here tells, because the server that it came from did not know."""
     transports: tuple[str, ...] = ()
     name: str
-    """What the person calls it."""
+    """The name that the user has given it."""
     created_at: int
     """Seconds since the epoch."""
     last_used: int | None = None

@@ -76,7 +76,7 @@ class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
     acr_values: tuple[types.Text, ...] = ()
     """The authentication contexts that the provider is asked for, the preferred one first."""
     prompt: frozenset[Literal["login", "consent", "select_account"]] = frozenset()
-    """What the provider is always asked to do: let the user log in again, consent, or choose an account."""
+    """The `prompt` values that the provider always gets: let the user log in again, consent, or choose an account."""
     claims: dict[str, types.Text] = msgspec.field(default_factory=dict)
     """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
     subject_format: Literal["digest", "dex"] = "digest"

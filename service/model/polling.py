@@ -17,7 +17,7 @@ CIBA = "urn:openid:params:grant-type:ciba"
 """The grant type by which clients poll whose users answer elsewhere (CIBA Core §10.1)."""
 
 HANDLES: Mapping[str, HandleKind] = {DEVICE_CODE: "device_code", CIBA: "auth_req_id"}
-"""What a client of each grant type polls with: the kind of its handle, and the parameter of the token request."""
+"""The handle that a client of each grant type polls with: the kind of its handle, and the parameter of the token request."""
 
 
 class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,7 +49,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempt: str
     """The id of the answer: a retry by the store's client is not a second one."""
     authorization_id: str | None = None
-    """What was granted; None if the user refused."""
+    """The authorization; None if the user refused."""
 
     @property
     def is_allowed(self) -> bool:

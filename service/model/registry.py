@@ -41,7 +41,7 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True):
     cache: types.Duration = 0
     """How long a proxy may use an answer again for the same token, URL and check. A revocation counts that much later. 0: never."""
     token: Literal["none", "jwt", "txn_token"] = "none"
-    """What the API gets in place of the caller's token. jwt: a JWT for this API alone in `Authorization`, which lives for a minute
+    """The token that the API gets in place of the caller's. jwt: a JWT for this API alone in `Authorization`, which lives for a minute
     at most; txn_token: a transaction token in `Txn-Token`; none: neither. Such answers are never used again."""
     trust_domain: types.ClientId | None = None
     """The trust domain of the transaction tokens; null: the only one of trust_domains."""
@@ -83,7 +83,7 @@ class ApiResourceEntry(msgspec.Struct, frozen=True, kw_only=True):
     check: CheckSettings = msgspec.field(default_factory=CheckSettings)
     """The answers to proxies that ask about requests to the API."""
     checks: dict[types.ShortName, Demand] = msgspec.field(default_factory=dict)
-    """What requests to the API need, by a name that a proxy asks with."""
+    """The requirements of requests to the API, by a name that a proxy asks with."""
     introspection_signed_response: bool = False
     """true: introspection responses to the API are signed JWTs (RFC 9701)."""
     introspection_encrypted_response_alg: types.PublicKeyAlgorithm | None = None
@@ -176,7 +176,7 @@ class AuthorizationDetailsTypeEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON Schema (2020-12) that the objects have to fit: here, or a JSON file. It refers to no other document, and its
     patterns have no lookaround and no backreferences."""
     summary: types.Texts | None = None
-    """What the consent page says of an object, with its members in braces: Pay {instructedAmount.amount} to {creditorName}.
+    """The sentence of the consent page about an object, with its members in braces: Pay {instructedAmount.amount} to {creditorName}.
     null: the name of the type, and all members."""
 
 

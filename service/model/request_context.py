@@ -17,7 +17,7 @@ class CurrentRequest(msgspec.Struct):
     find_caller: Callable[[], str] | None = None
     """Finds the address that it comes from; None where nothing asks for it."""
     client_key: Mapping[str, str] | None = None
-    """What has authenticated its client: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
+    """The key that has authenticated its client: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
 
 
 current_request: ContextVar[CurrentRequest | None] = ContextVar("request", default=None)

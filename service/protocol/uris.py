@@ -14,7 +14,7 @@ import msgspec
 _ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 _NO_URL = re.compile(r"[\x00-\x20\x7f#]")
-"""What no URL without a fragment holds; Python leaves some of it out where it splits one."""
+"""Characters that no URL without a fragment holds; Python leaves some of it out where it splits one."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_CLIENT_ID_URL = 256
 _CLIENT_ID_URL = re.compile(

@@ -127,7 +127,7 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
             yield report_unknown(location, kind.api_resource, resources, "API resource")
 
 
-def scopes_for_strangers_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
+def scopes_for_dynamic_clients_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
     """Scope values that clients without an entry may ask for exist."""
     scopes = _known_scopes(file)
     for section in ("registration", "client_id_metadata"):
@@ -201,7 +201,7 @@ FILE_RULES = (
     scopes_are_of_one_kind,
     scopes_belong_to_one_api,
     references_are_registered,
-    scopes_for_strangers_are_registered,
+    scopes_for_dynamic_clients_are_registered,
     checks_ask_for_scopes_of_their_api,
     algorithms_have_keys,
     pairwise_subjects_can_be_made,

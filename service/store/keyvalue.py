@@ -30,7 +30,7 @@ SECONDS_OF_A_REFUSAL = 60
 _REMEDIES = {
     "MOVED": ": it is one server of a Cluster; store.url has to begin with redis+cluster:// or rediss+cluster://",
 }
-"""What to change, by the first word of an error."""
+"""Advice for the operator, by the first word of an error."""
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -54,7 +54,7 @@ class KeyValue:
         timed: EmitTiming = ignore_timing,
     ) -> None:
         self.tracking = tracking
-        """What was read and is still right, without asking Redis again; None where nothing is tracked."""
+        """The values that were read and are still right, without asking Redis again; None where nothing is tracked."""
         self._engine = engine
         self._channel = engine.channel
         self._durable = engine.durable

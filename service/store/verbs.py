@@ -100,7 +100,7 @@ local left = redis.pcall('TTL', KEYS[1])
 if type(left) == 'table' or left < tonumber(ARGV[1]) then
   redis.call('EXPIRE', KEYS[1], ARGV[1])
 end"""
-"""What EXPIRE does with GT, for which Redis 6 is too old; a table is an error, from a Redis that permits no TTL."""
+"""The effect of EXPIRE with GT, for which Redis 6 is too old; a table is an error, from a Redis that permits no TTL."""
 
 _END = f"""
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')

@@ -258,7 +258,7 @@ class _Presented(msgspec.Struct, frozen=True, gc=False):
     claims: VerifiedClaims | None
     """Those of a JWT; a reference token has them in its record."""
     granted: Authorization | None = None
-    """What the user of a token of the server before granted there; it is stored when the token is first found active."""
+    """The consent that the user of a token of the server before gave there; it is stored when the token is first found active."""
 
 
 def _make_token(presented: _Presented, found: _Found) -> ActiveToken:

@@ -135,7 +135,7 @@ class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     refresh_token: MintedRefreshToken | None = None
     """The next one of its family; None where the family begins now, if it is to have any."""
     session_use: tuple[Command, ...] = ()
-    """What notes the use of the user's session, where the refresh token ends with it."""
+    """The commands that note the use of the user's session, where the refresh token ends with it."""
     user_claims: Mapping[str, object] | None = None
     """Those that the access token had before; None to read them anew."""
 

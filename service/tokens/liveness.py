@@ -180,7 +180,7 @@ class SingleUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     swap: Command
     """Puts a marker in the place of the record."""
     others: tuple[Command, ...] = ()
-    """What goes before it."""
+    """The commands that go before it."""
     attempt: str
     is_repeatable: bool = False
     """Whether every request wins that finds the record or a marker."""

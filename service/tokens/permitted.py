@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from service.keys.jose import VerifiedClaims
 
 _MAPPINGS = (dict, Mapping)
-"""What JSON gives comes first: to ask whether something else is a mapping takes ten times as long."""
+"""The type that JSON gives comes first: to ask whether something else is a mapping takes ten times as long."""
 
 _DISABLED = "its client or user is disabled or unknown"
 

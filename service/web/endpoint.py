@@ -25,9 +25,9 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     peer_certificates: tuple[bytes, ...] = ()
     """The client's certificates of the TLS handshake, as DER, its own first."""
     route: Direct | None = None
-    """What answers it; None for one that only aiohttp serves."""
+    """The handler; None for a path that only aiohttp serves."""
     of_head: dict[str, bytes] = {}
-    """What was found out about the head; the requests of a connection that have the same one share it."""
+    """Values computed from the head; the requests of a connection with the same head share them."""
 
 
 Message = web.Request | WholeRequest

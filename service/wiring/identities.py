@@ -63,7 +63,7 @@ def open_key_source(shared: Shared) -> KeySource:
 
     def longest_token() -> int:
         longest = registry.current.longest_token
-        return max(longest, REGISTERED_TOKEN_LIFETIME) if shared.has_strangers else longest
+        return max(longest, REGISTERED_TOKEN_LIFETIME) if shared.has_dynamic_clients else longest
 
     return build_key_source(
         signing,

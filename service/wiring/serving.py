@@ -280,7 +280,7 @@ def build_application(
 ) -> web.Application:
     """Return an app with these endpoints."""
     shared, server = features.shared, features.shared.configuration.server
-    spans, has_strangers = shared.spans, shared.has_strangers
+    spans, has_dynamic_clients = shared.spans, shared.has_dynamic_clients
     routes = [route for endpoint in endpoints for route in endpoint.routes()]
     direct = [route for route in routes if isinstance(route, Direct)]
     paths = (route.path for route in routes)
@@ -296,7 +296,7 @@ def build_application(
         cors=Cors(
             direct,
             registry=shared.registry,
-            registered=features.origins if has_strangers else None,
+            registered=features.origins if has_dynamic_clients else None,
             # keycloak-js sends its token requests with credentials.
             with_credentials=TOKEN if "keycloak" in shared.configuration.path_aliases else None,
         ),

@@ -59,7 +59,7 @@ class Shared:
         self.issuer = configuration.issuer
         self.registration_is_on = configuration.registration.enabled
         self.documents_are_on = configuration.client_id_metadata.enabled
-        self.has_strangers = self.registration_is_on or self.documents_are_on
+        self.has_dynamic_clients = self.registration_is_on or self.documents_are_on
         """Whether clients need no entry in the configuration."""
         self.spans = spans
         self._listeners = listeners

@@ -30,7 +30,7 @@ CLIENT = {
 
 @pytest.fixture
 def exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the page says that the other servers have written."""
+    """Files as the page says that the other servers have written them."""
     shutil.copytree(TAKEOVER / "keycloak/export", tmp_path / "export")
     shutil.copy(TAKEOVER / "keycloak/partial.json", tmp_path / "realm.json")
     shutil.copy(TAKEOVER / "files/appsettings.json", tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.plain_words import find_all, find_in_python, find_in_text
+from scripts.plain_words import find_all, find_in_attributes, find_in_python, find_in_text
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,11 @@ def test_wording_with_a_common_term_is_found(text: str) -> None:
 def test_docstring_that_begins_with_a_question_word_is_found() -> None:
     source = '"""Statement."""\n\ndef find():\n    """What it finds."""\n'
     assert [line for line, _ in find_in_python(source)] == [3]
+
+
+def test_docstring_of_an_attribute_that_begins_with_a_question_word_is_found() -> None:
+    source = 'class Kept:\n    name: str\n    """What it is called."""\n    size: int\n    """Bytes."""\n'
+    assert [line for line, _ in find_in_attributes(source)] == [3]
 
 
 def test_name_of_a_test_with_a_word_to_avoid_is_found() -> None:

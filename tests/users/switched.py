@@ -32,7 +32,7 @@ class SwitchedUsers:
         """A value that it does not take."""
         self.hangs = self.closed = False
         self.asked = 0
-        """Questions so far."""
+        """Requests so far."""
         self.asking = self.most_at_once = 0
 
     def disable(self, username: str) -> None:

@@ -95,8 +95,8 @@ async def test_tokens_stay_what_they_were_while_the_system_hangs(
     store.hangs = True
     users = service.features.shared.users
     assert isinstance(users, OutsideUsers)
-    monkeypatch.setattr(users.questions, "_timeout", 0.1)
-    monkeypatch.setattr(users.questions, "_turns", asyncio.Semaphore(2))
+    monkeypatch.setattr(users.requests, "_timeout", 0.1)
+    monkeypatch.setattr(users.requests, "_turns", asyncio.Semaphore(2))
     answers = await asyncio.gather(*[tokens.introspect() for _ in range(6)])
     assert all(answer["active"] for answer in answers)
 

@@ -36,7 +36,7 @@ class Method(msgspec.Struct, frozen=True):
     implementation: str
     """Its module and class; it is made of the parts that its fields name."""
     credential: Credential
-    """What a client has to register for it."""
+    """The credential that a client has to register for it."""
 
     def make(self, parts: MethodParts) -> ClientAuthMethod:
         module, _, name = self.implementation.partition(":")

@@ -73,7 +73,7 @@ class Source:
         self.replaced: Mapping[Location, Value] = reader.replaced | {
             location: environ[name] for location, name in self._overridden.items()
         }
-        """What a value that came from outside as a whole may mean, too."""
+        """Other meanings of a value that came from outside as a whole."""
         self._findings = [each for each in found if isinstance(each, Finding)] + reader.findings
         self._problems += _find_unknown_variables(environ, reader.variables)
 

@@ -68,7 +68,7 @@ class Reader:
         self.unresolved: set[Location] = set()
         """The places of references and tags that mean nothing, of which nothing else is to be said."""
         self.replaced: dict[Location, Value] = {}
-        """What each value that is one whole reference may mean, too: a number the text that it was, a quoted text a number."""
+        """Other meanings of each value that is one whole reference: of a number the text that it was, of a quoted text a number."""
         self.variables: set[str] = set()
         """The names of all environment variables that are referred to."""
         self._environ = environ

@@ -12,7 +12,7 @@ import msgspec
 from service.model import types
 
 NAME, USER_DN = "{username}", "{dn}"
-"""What templates of DNs and filters have in the place of the user's name and DN."""
+"""The placeholders of the user's name and DN in templates of DNs and filters."""
 
 CLAIMS: Mapping[str, str] = {
     "name": "cn",

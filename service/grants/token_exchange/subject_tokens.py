@@ -34,9 +34,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     authorization: Authorization
     """Its user, and how and when the user authenticated."""
     source: Source
-    """What a new authorization ends with."""
+    """The source that a new authorization ends with."""
     token: DerivationSource | None
-    """What a new access token is derived from; None where the new token begins an authorization of its own."""
+    """The token that a new access token is derived from; None where the new token begins an authorization of its own."""
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -43,7 +43,7 @@ class EnrolmentMethod(Protocol):
     name: ClassVar[str]
     """That of the `FactorMethod`."""
     amr: ClassVar[tuple[frozenset[str], ...]]
-    """What the proof of a new one may add to `amr`: one of these, of which the authenticator decides."""
+    """The values of which the proof of a new one may add one to `amr`, as the authenticator decides."""
 
     def can_add(self, factors: Factors) -> bool:
         """Return whether the person may have one more."""

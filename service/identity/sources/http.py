@@ -128,8 +128,8 @@ class HttpUserStore:
             claims=found.claims,
         )
 
-    async def _ask(self, url: str, question: object, kind: type[Answer]) -> Answer:
-        body = HttpBody("application/json", msgspec.json.encode(question))
+    async def _ask(self, url: str, sent: object, kind: type[Answer]) -> Answer:
+        body = HttpBody("application/json", msgspec.json.encode(sent))
         try:
             answer = await self._http.fetch(url, body, authorization=self._authorization)
         except Unreachable as error:

@@ -11,8 +11,8 @@ from service.caching import BoundedCache
 from service.config.schema.users import Users
 from service.events.timings import EmitTiming
 from service.identity.passwords import is_plain_text
+from service.identity.sources.guarded_requests import Ask, GuardedRequests
 from service.identity.sources.last_seen import LastSeen
-from service.identity.sources.questions import Ask, Questions
 from service.model.factors import Factors, FactorStore
 from service.model.user import (
     Closes,
@@ -37,7 +37,7 @@ REMEMBERED = 10_000
 PLAIN_NAME = "nobody@example.com"
 """A name that any system takes, and that is nobody's."""
 
-_Question = Callable[[], Awaitable[User | None]]
+_Request = Callable[[], Awaitable[User | None]]
 
 
 class _OwnFactors(msgspec.Struct, frozen=True):
@@ -66,10 +66,10 @@ class OutsideUsers:
         timed: EmitTiming,
     ) -> None:
         self._source = source
-        self.questions = Questions(
+        self.requests = GuardedRequests(
             timeout=settings.timeout, at_once=settings.max_concurrent, timed=timed
         )
-        self._ask = self.questions.ask
+        self._ask = self.requests.ask
         self._cached_for = settings.cache
         self._last_seen = last_seen
         self._known: BoundedCache[str, User] = BoundedCache(REMEMBERED)
@@ -81,7 +81,7 @@ class OutsideUsers:
         return await self._by_subject(sub, self._ask_for_subject)
 
     async def _by_subject(
-        self, sub: str, ask: Callable[[_Question], Awaitable[User | None]]
+        self, sub: str, ask: Callable[[_Request], Awaitable[User | None]]
     ) -> User | None:
         if not is_plain_text(sub, longest=MAX_NAME):
             return None
@@ -95,10 +95,10 @@ class OutsideUsers:
             self._known.put(sub, user, seconds=self._cached_for)
         return user
 
-    async def _ask_for_subject(self, question: _Question) -> User | None:
+    async def _ask_for_subject(self, request: _Request) -> User | None:
         """Ask about a subject that a client or a foreign token may have named."""
         plain = partial(self._source.by_subject, self._taken_sub)
-        found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
+        found, _ = await self.requests.ask_for_value(request, plain, otherwise=None)
         return found
 
     def find_in_memory(self, sub: str) -> User | None:
@@ -126,7 +126,7 @@ class OutsideUsers:
         if not is_plain_text(name, longest=MAX_NAME):
             return None
         plain = partial(find, self._taken_name)
-        found, is_taken = await self.questions.ask_for_value(
+        found, is_taken = await self.requests.ask_for_value(
             partial(find, name), plain, otherwise=None
         )
         if is_taken:
@@ -141,8 +141,8 @@ class OutsideUsers:
         ):
             return None
         find = self._source.by_email
-        question, plain = partial(find, address), partial(find, PLAIN_NAME)
-        found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
+        request, plain = partial(find, address), partial(find, PLAIN_NAME)
+        found, _ = await self.requests.ask_for_value(request, plain, otherwise=None)
         return found
 
     async def by_identity(self, provider: str, subject: str) -> User | None:
@@ -152,8 +152,8 @@ class OutsideUsers:
         ):
             return None
         find = self._source.by_identity
-        question, plain = partial(find, provider, subject), partial(find, provider, PLAIN_NAME)
-        found, _ = await self.questions.ask_for_value(question, plain, otherwise=None)
+        request, plain = partial(find, provider, subject), partial(find, provider, PLAIN_NAME)
+        found, _ = await self.requests.ask_for_value(request, plain, otherwise=None)
         return found
 
     @property
@@ -164,15 +164,15 @@ class OutsideUsers:
 
     @property
     def circuit_open(self) -> bool:
-        return self.questions.circuit.is_open
+        return self.requests.circuit.is_open
 
     @property
     def waiting(self) -> int:
-        return self.questions.waiting
+        return self.requests.waiting
 
     @property
     def failures(self) -> int:
-        return self.questions.failures
+        return self.requests.failures
 
     @property
     def verifies_passwords(self) -> bool:
@@ -183,11 +183,11 @@ class OutsideUsers:
         if not isinstance(self._source, VerifiesPasswords):
             return False
         verify = self._source.verify_password
-        question, plain = (
+        request, plain = (
             partial(verify, username, password, user),
             partial(verify, username, "", None),
         )
-        is_right, _ = await self.questions.ask_for_value(question, plain, otherwise=False)
+        is_right, _ = await self.requests.ask_for_value(request, plain, otherwise=False)
         return is_right
 
     @property
@@ -219,6 +219,6 @@ class OutsideUsers:
 
     async def close(self) -> None:
         """Close the connections; requests without an answer end."""
-        self.questions.cancel()
+        self.requests.cancel()
         if isinstance(self._source, Closes):
             await self._source.close()

@@ -26,7 +26,7 @@ _TRUE = re.compile("true|True|TRUE|yes|Yes|YES|on|On|ON|y|Y")
 _FALSE = re.compile("false|False|FALSE|no|No|NO|off|Off|OFF|n|N")
 _NULL = re.compile("~|null|Null|NULL|")
 _VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|([*#$@!?0-9-])|([A-Za-z_][A-Za-z0-9_]*))")
-"""What os.Expand of Go replaces; a dollar sign before anything else stays as it is."""
+"""The references that os.Expand of Go replaces; a dollar sign before anything else stays as it is."""
 _VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _NEVER_EXPANDED = ("0", "f", "F", "false", "False", "FALSE")
 

@@ -37,7 +37,7 @@ class UserClaim(msgspec.Struct, frozen=True):
     name: str
     compute: Compute
     signature: tuple[str, ...]
-    """What distinguishes it from another mapper for the same claim."""
+    """The values that distinguish it from another mapper for the same claim."""
 
     @property
     def is_of_roles(self) -> bool:

@@ -14,7 +14,7 @@ _WITHOUT_EFFECT = (
     *("oidc-allowed-origins-mapper", "oidc-acr-mapper", "oidc-amr-mapper", "oidc-sub-mapper"),
     *("oidc-nonce-backwards-compatible-mapper", "oidc-session-state-mapper"),
 )
-"""What they do is done here for all clients, or is nothing that a client notices."""
+"""Mappers whose effect is there for all clients, or is one that no client notices."""
 _ORGANIZATIONS = "oidc-organization-membership-mapper"
 _NOTE = "oidc-usersessionmodel-note-mapper"
 _NOTES = frozenset(

@@ -28,7 +28,7 @@ class ClientScope(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     place: str
     text: str | None
-    """What the consent page says."""
+    """The text of the consent page."""
     mapped: Mapped
 
 

@@ -17,7 +17,7 @@ _DARK_CARD = "#161f1e"
 _DARK_PAGE = "#0d1413"
 _DARK_TEXT = "#05231f"
 _TEXTS = ("#53635e", "#14211e", "#ffffff")
-"""What may be written on a light page's background: the usual colour, a darker one, white."""
+"""The colours that can be read on a light page's background: the usual colour, a darker one, white."""
 _TEXT_ON_DARK = "#a4b4af"
 
 

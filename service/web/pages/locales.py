@@ -40,7 +40,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     default: str
     """The language of texts that this one lacks."""
     names: Mapping[str, object]
-    """What every template is given."""
+    """The values that every template gets."""
 
     def local(self, text: str | LocalText | None) -> str:
         """Return a text of the configuration, in the default language if it lacks this one."""

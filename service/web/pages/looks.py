@@ -27,7 +27,7 @@ def folders_of(templates: Path | None) -> tuple[Path, ...]:
 
 class Look(msgspec.Struct, frozen=True):
     context: Mapping[str, object]
-    """What templates are given: `tenant`, and its colours and links where it has some."""
+    """The values that templates get: `tenant`, and its colours and links where it has some."""
     logo_uri: str | None = None
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_QUERY_LENGTH = 4096
 _REPEATED = frozenset({"client_id", "redirect_uri", "response_type", "request", "request_uri"})
-"""What decides that a request is refused on a page, and not at the client."""
+"""The parameters by which a request is refused on a page, and not at the client."""
 _HOST = re.compile(r"[a-z0-9.-]+")
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 

@@ -41,7 +41,7 @@ FILES_RESERVED = 64
 """Open files that connections leave to the store, to outgoing requests and to the management port."""
 
 BUFFER_BYTES = 65536
-"""What the system is asked to hold of a connection at most, in each direction; Linux takes it twice, for its own records."""
+"""Bytes of a connection that the system is asked to hold at most, in each direction; Linux takes it twice, for its own records."""
 
 SECONDS_BETWEEN_CHECKS = 1
 SECONDS_BETWEEN_WARNINGS = 60

@@ -21,7 +21,7 @@ import msgspec
 
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap.bind_errors import find_reason, reason_of
-from service.identity.sources.ldap.lines import Addresses, Line, open_line
+from service.identity.sources.ldap.streams import Addresses, DirectoryStream, open_stream
 from service.model.user import LoginFailure, UsersUnavailable, ValueRefused
 from service.tls import make_context
 
@@ -35,7 +35,7 @@ NO_ATTRIBUTES = "1.1"
 """Asks for DNs only (RFC 4511 §4.5.1.8)."""
 
 _NOWHERE = "ldapi://%2Fdev%2Fnull"
-"""Where libldap would connect to by itself, without TLS, when a line is closed."""
+"""Where libldap would connect to by itself, without TLS, when a stream is closed."""
 
 _OTHER_NAMES = (62, 64)
 """X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH of OpenSSL."""
@@ -93,7 +93,7 @@ class TooManyEntries(Exception):
 
 
 class _Connection(msgspec.Struct, frozen=True):
-    line: Line
+    stream: DirectoryStream
     libldap: Any
 
 
@@ -105,7 +105,7 @@ class Connections:
         self._timeout = timeout
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="ldap")
         self._kept: dict[Purpose, list[_Connection]] = {"lookups": [], "binds": []}
-        self._lines = WeakSet[Line]()
+        self._streams = WeakSet[DirectoryStream]()
 
     async def search(self, search: Search) -> Sequence[Entry]:
         """Return the entries; TooManyEntries, or UsersUnavailable."""
@@ -122,23 +122,23 @@ class Connections:
 
     async def close(self) -> None:
         """Close all connections, which ends the calls on them."""
-        lines = list(self._lines)
-        for line in lines:
-            line.close()
-        for line in lines:
-            await line.wait_closed()
+        streams = list(self._streams)
+        for stream in streams:
+            stream.close()
+        for stream in streams:
+            await stream.wait_closed()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _ask(self, purpose: Purpose, question: Callable[[Any], Answer]) -> Answer:
+    async def _ask(self, purpose: Purpose, request: Callable[[Any], Answer]) -> Answer:
         """Ask over a kept connection, or over a new one if the server has closed those meanwhile."""
         kept = self._kept[purpose]
         try:
             while kept:
                 connection = kept.pop()
-                if connection.line.is_open:
+                if connection.stream.is_open:
                     with suppress(_ldap.SERVER_DOWN):
-                        return await self._use(connection, purpose, question)
-            return await self._use(await self._connect(purpose), purpose, question)
+                        return await self._use(connection, purpose, request)
+            return await self._use(await self._connect(purpose), purpose, request)
         except _ABSENCES as error:
             raise UsersUnavailable(_describe(error)) from None
         except _ldap.LDAPError as error:
@@ -149,22 +149,22 @@ class Connections:
             raise UsersUnavailable(f"{type(error).__name__}: {error}") from None
 
     async def _use(
-        self, connection: _Connection, purpose: Purpose, question: Callable[[Any], Answer]
+        self, connection: _Connection, purpose: Purpose, request: Callable[[Any], Answer]
     ) -> Answer:
         """Ask, and keep the connection if that went well; a cancellation ends the call of libldap by closing it."""
-        connection.line.received = 0
+        connection.stream.received = 0
         try:
-            answer = await self._in_thread(question, connection.libldap)
+            answer = await self._in_thread(request, connection.libldap)
         except BaseException:
-            connection.line.close()
+            connection.stream.close()
             raise
         self._kept[purpose].append(connection)
         return answer
 
     async def _connect(self, purpose: Purpose) -> _Connection:
-        settings, line = self._settings, await self._open_line()
-        self._lines.add(line)
-        libldap = _ldap.initialize(_NOWHERE, fileno=line.local.detach())
+        settings, stream = self._settings, await self._open_stream()
+        self._streams.add(stream)
+        libldap = _ldap.initialize(_NOWHERE, fileno=stream.local.detach())
         for option, value in (
             (_ldap.OPT_TIMEOUT, self._timeout),
             (_ldap.OPT_REFERRALS, _ldap.OPT_OFF),
@@ -176,17 +176,17 @@ class Connections:
             try:
                 await self._in_thread(log_in, libldap)
             except BaseException:
-                line.close()
+                stream.close()
                 raise
-        return _Connection(line, libldap)
+        return _Connection(stream, libldap)
 
-    async def _open_line(self) -> Line:
-        """Return a line to the first server that gives one; each gets its share of the time."""
+    async def _open_stream(self) -> DirectoryStream:
+        """Return a stream to the first server that gives one; each gets its share of the time."""
         urls, failure = self._settings.urls, OSError("there is no server")
         for url in urls:
             try:
                 async with asyncio.timeout(self._timeout / len(urls)):
-                    return await open_line(
+                    return await open_stream(
                         url, starttls=self._settings.starttls, tls=self._tls, resolve=self._resolve
                     )
             except OSError as error:  # asyncio's TimeoutError is one

@@ -27,34 +27,34 @@ Answer = TypeVar("Answer")
 
 
 class Ask(Protocol):
-    async def __call__(self, question: Callable[[], Awaitable[Answer]]) -> Answer: ...
+    async def __call__(self, request: Callable[[], Awaitable[Answer]]) -> Answer: ...
 
 
 class _Refused(UsersUnavailable):
     """The system rejects the value of the request, or any value of such a request."""
 
 
-class Questions:
-    """Questions to one system."""
+class GuardedRequests:
+    """Sends requests to one system."""
 
     def __init__(self, *, timeout: float, at_once: int, timed: EmitTiming) -> None:
         self.circuit = Circuit()
         self.failures = 0
-        """Questions that got no usable answer since the start."""
+        """Requests that got no usable answer since the start."""
         self.waiting = 0
-        """Questions that have no answer yet."""
+        """Requests that have no answer yet."""
         self._timeout, self._timed = timeout, timed
         self._turns = asyncio.Semaphore(at_once)
-        self._asking: set[asyncio.Task[object]] = set()
+        self._sending: set[asyncio.Task[object]] = set()
 
     def cancel(self) -> None:
         """End the requests without an answer."""
-        for asking in self._asking:
-            asking.cancel()
+        for sending in self._sending:
+            sending.cancel()
 
     async def ask_for_value(
         self,
-        question: Callable[[], Awaitable[Answer]],
+        request: Callable[[], Awaitable[Answer]],
         plain: Callable[[], Awaitable[object]],
         *,
         otherwise: Answer,
@@ -64,22 +64,22 @@ class Questions:
         It does not if it answers a plain value, and refuses this one twice: a person's fault, and not the system's.
         """
         try:
-            return await self.ask(question), True
+            return await self.ask(request), True
         except _Refused:
             await self.ask(plain)
         try:
-            return await self.ask(question), True
+            return await self.ask(request), True
         except _Refused:
             return otherwise, False
 
-    async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def ask(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the answer, or raise UsersUnavailable. Only a system that does not answer moves the circuit."""
         if not self.circuit.admits():
             raise UsersUnavailable(_AWAY)
         self.waiting += 1
         began = monotonic()
         try:
-            answer = await self._wait_for(question)
+            answer = await self._wait_for(request)
         except PasswordRefused:
             self._note_answer()
             raise
@@ -106,34 +106,34 @@ class Questions:
         if self.circuit.note_answer():
             log.warning("users.source answers again")
 
-    async def _wait_for(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _wait_for(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
         """Wait for the answer as long as it may take, also where a driver ignores that it is cancelled."""
         in_turn = asyncio.Event()
-        asking = asyncio.ensure_future(self._ask_in_turn(question, in_turn))
-        self._asking.add(asking)
-        asking.add_done_callback(self._finish)
+        sending = asyncio.ensure_future(self._send_in_turn(request, in_turn))
+        self._sending.add(sending)
+        sending.add_done_callback(self._finish)
         try:
-            await asyncio.wait((asking,), timeout=self._timeout)
+            await asyncio.wait((sending,), timeout=self._timeout)
         finally:
-            if not asking.done():
-                asking.cancel()
-        if asking.done():
-            return asking.result()
+            if not sending.done():
+                sending.cancel()
+        if sending.done():
+            return sending.result()
         if not in_turn.is_set():
-            raise TemporarilyUnavailable("too many questions wait for the user directory")
+            raise TemporarilyUnavailable("too many requests wait for the user directory")
         raise TimeoutError("no answer in time")
 
-    async def _ask_in_turn(
-        self, question: Callable[[], Awaitable[Answer]], in_turn: asyncio.Event
+    async def _send_in_turn(
+        self, request: Callable[[], Awaitable[Answer]], in_turn: asyncio.Event
     ) -> Answer:
         async with self._turns:
             in_turn.set()
-            return await question()
+            return await request()
 
-    def _finish(self, asking: asyncio.Task[object]) -> None:
-        self._asking.discard(asking)
-        if not asking.cancelled():
-            asking.exception()  # marked as seen: the caller may have given up
+    def _finish(self, sending: asyncio.Task[object]) -> None:
+        self._sending.discard(sending)
+        if not sending.cancelled():
+            sending.exception()  # marked as seen: the caller may have given up
 
     def _note_refusal(self, error: Exception, kind: type[UsersUnavailable]) -> UsersUnavailable:
         """Count an error as an answer, because it shows that the system is there; return the error for the caller."""

@@ -14,7 +14,7 @@ import pytest
 
 from service.config.convert import convert
 from service.config.schema.ldap import Ldap
-from service.identity.sources.ldap import lines
+from service.identity.sources.ldap import streams as lines
 from service.identity.sources.ldap.connections import Connections, Search
 from service.model.user import UsersUnavailable
 from tests.driving.certificate import certified

@@ -2,7 +2,7 @@
 
 libldap's own TLS has no time-out: while a directory that has accepted a connection says nothing, it asks again and again
 without a pause. So connecting and TLS are asyncio's, as for all other outgoing connections, and libldap gets one end of a pair
-of sockets. When a line is closed, libldap's call on it ends at once.
+of sockets. When a stream is closed, libldap's call on it ends at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Resolve = Callable[[str, int], Awaitable[Addresses]]
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Line:
+class DirectoryStream:
     """A connection to a directory, and the socket by which libldap uses it."""
 
     def __init__(self, far: Stream, near: Stream, local: socket.socket) -> None:
@@ -83,8 +83,10 @@ class Line:
             return
 
 
-async def open_line(url: str, *, starttls: bool, tls: ssl.SSLContext, resolve: Resolve) -> Line:
-    """Return a new line; OSError, of which ssl.SSLError is one, if there can be none."""
+async def open_stream(
+    url: str, *, starttls: bool, tls: ssl.SSLContext, resolve: Resolve
+) -> DirectoryStream:
+    """Return a new stream; OSError, of which ssl.SSLError is one, if there can be none."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     sock = await _connect(await resolve(host, parts.port or PORTS[parts.scheme]))
@@ -104,7 +106,7 @@ async def open_line(url: str, *, starttls: bool, tls: ssl.SSLContext, resolve: R
         local.close()
         far[1].transport.abort()
         raise
-    return Line(far, near, local)
+    return DirectoryStream(far, near, local)
 
 
 async def _connect(addresses: Addresses) -> socket.socket:
