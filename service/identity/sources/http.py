@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from service.config.problem import Finding, encrypted_key
-from service.config.schema.http_users import HttpUsers
-from service.config.schema.users import Users
+from service.config.schema.users import HttpUsers, Users
 from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
 from service.model.user import (
     MAX_SUB,
