@@ -8,6 +8,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from service.app import STEP_PAGES
 from tests.conftest import Clock
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
@@ -90,6 +91,12 @@ async def test_a_browser_that_was_closed_meanwhile_leads_to_the_client(app: Clie
     app.browser.forget_cookies()
     late = await app.browser.log_in(page)
     assert (late.status, way_on(late)) == (403, start(app.service))
+
+
+@pytest.mark.parametrize("path", [step.path for page in STEP_PAGES for step in page.steps])
+async def test_page_of_every_step_says_that_its_request_is_over(app: ClientApp, path: str) -> None:
+    page = await app.browser.get(f"{path}?request=unknown")
+    assert (page.status, urlsplit(way_on(page) or "").path) == (400, "/account")
 
 
 async def test_forged_logout_form_leads_to_no_client(app: ClientApp) -> None:
