@@ -42,7 +42,7 @@ def load_plugin(name: str) -> object:
 
 
 class PluginKind(msgspec.Struct, frozen=True):
-    """What the operator's own class or function is made with, and what its instances have to have."""
+    """A kind of class or function of the operator: its arguments, and the methods that its instances need."""
 
     making: str
     """How it is made, for the operator."""
