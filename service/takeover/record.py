@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
+from service.protocol.json_input import JsonRefused, parse_json
 from service.takeover.found import Found
 from service.takeover.node import Misplaced, place_below
 
@@ -134,8 +134,8 @@ class Record:
         if not text.lstrip().startswith(("[", "{")):
             raise Misplaced(self.below(key), "is no list")
         try:
-            return cast("object", json.loads(text))
-        except (ValueError, RecursionError):
+            return parse_json(text)
+        except JsonRefused:
             raise Misplaced(self.below(key), "is no JSON") from None
 
 

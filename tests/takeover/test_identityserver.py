@@ -9,11 +9,20 @@ import base64
 import hashlib
 import json
 import struct
+import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+from joserfc import jwt
+from joserfc.jwk import RSAKey
 
 from tests.conftest import Start
 from tests.driving.service import claims_in
@@ -408,3 +417,58 @@ def test_only_public_halves_of_keys_are_taken(tmp_path: Path) -> None:
     assert base64.b64encode(b"private").decode() not in "".join(
         each.read_text() for each in database.folder.rglob("*") if each.is_file()
     )
+
+
+def certificate_of(key: rsa.RSAPrivateKey) -> str:
+    """A certificate of its own, in base64 as IdentityServer keeps it."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "signer")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, SHA256())
+    )
+    return base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()
+
+
+@pytest.mark.parametrize("kind", ["JWK", "X509CertificateBase64"])
+async def test_a_client_with_a_key_signs_its_assertions_with_it(
+    tmp_path: Path, start: Start, kind: str
+) -> None:
+    private = rsa.generate_private_key(65537, 2048)
+    key = RSAKey.import_key(private)
+    value = json.dumps(key.as_dict(private=True)) if kind == "JWK" else certificate_of(private)
+    client = {
+        "ClientId": "signer",
+        "ClientSecrets": [{"Type": kind, "Value": value}],
+        "AllowedGrantTypes": ["client_credentials"],
+        "AllowedScopes": ["orders"],
+    }
+    signing = take_over(tmp_path, Clients=[client], ApiScopes=[{"Name": "orders"}])
+    assert str(key.as_dict(private=True)["d"]) not in (signing.folder / "registry.yaml").read_text()
+    service = await start(signing.configuration)
+    now = int(time.time())
+    claims = {"iss": "signer", "sub": "signer", "aud": service.issuer, "exp": now + 60, "jti": "1"}
+    tokens = await service.token(
+        None,
+        grant_type="client_credentials",
+        client_assertion=jwt.encode({"alg": "RS256"}, claims, key),
+        client_assertion_type="urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    )
+    assert tokens.status == 200
+
+
+def test_thumbprints_and_names_of_certificates_are_not_taken(tmp_path: Path) -> None:
+    client = {
+        "ClientId": "signer",
+        "ClientSecrets": [
+            {"Type": "X509Thumbprint", "Value": "AB" * 20},
+            {"Type": "X509Name", "Value": "CN=signer"},
+        ],
+        "AllowedGrantTypes": ["client_credentials"],
+    }
+    signing = take_over(tmp_path, Clients=[client])
+    assert "SHA-1" in signing.left_out["[0].ClientSecrets[0]"]
+    remedies = {row["what_to_do"] for row in signing.report["not_taken"]}
+    assert any("tls_client_auth_subject_dn" in remedy for remedy in remedies)

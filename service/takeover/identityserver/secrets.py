@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import cast
@@ -14,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 from service.keys.algorithms import PRIVATE_MEMBERS
 from service.model.certificate import parse_certificate
+from service.protocol.json_input import JsonRefused, parse_json
 from service.takeover.found import Found
 from service.takeover.node import Misplaced
 from service.takeover.record import Record
@@ -88,8 +88,8 @@ def read_time(text: str, place: str) -> str:
 
 def _jwk(record: Record) -> dict[str, object]:
     try:
-        key: object = json.loads(record.text("value") or "")
-    except (ValueError, RecursionError):
+        key = parse_json(record.text("value") or "")
+    except JsonRefused:
         key = None
     if not isinstance(key, dict) or cast("dict[str, object]", key).get("kty") == "oct":
         raise Misplaced(record.below("Value"), "is no JSON Web Key with a public part")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 
+from service.protocol.json_input import parse_json
 from service.takeover.found import Found
 from service.takeover.identityserver.sections import Sections
 from service.takeover.node import Misplaced
@@ -34,9 +34,9 @@ def _add_managed_key(record: Record, found: Found) -> None:
         found.report.leave_out(record.place, "the key is encrypted by ASP.NET Core", _REMEDY)
         return
     try:
-        content = Record(record.below("Data"), json.loads(record.text("Data") or ""))
+        content = Record(record.below("Data"), parse_json(record.text("Data") or ""))
         key = _rsa(content, "Id")
-    except (ValueError, RecursionError):
+    except ValueError:
         found.report.leave_out(record.place, "its Data is no RSA key", _REMEDY)
         return
     found.add_key(record.place, {**key, "alg": record.text("Algorithm") or "RS256"})
