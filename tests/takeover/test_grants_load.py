@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from service.events.tokens import RefreshTokenReused
+from service.store.keyvalue import KeyValue
 from service.takeover.grants import GrantLoading, LoadedGrants
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, claims_in
@@ -297,3 +298,21 @@ async def test_any_other_text_is_no_refresh_token(
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     refused = (await refresh(service, token)).refusal
     assert refused == (400, "invalid_grant" if token else "invalid_request")
+
+
+async def test_loaded_token_and_one_of_this_service_take_the_same_two_round_trips(
+    service: RunningService, loader: Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
+    own = str((await service.user_token(scope="api1 offline_access"))["refresh_token"])
+    asked, ask = list[int](), KeyValue._ask  # noqa: SLF001 - each call is a round trip
+
+    def counted(self: KeyValue, channel: Any, commands: Any, *others: Any) -> Any:
+        asked.append(len(commands))
+        return ask(self, channel, commands, *others)
+
+    monkeypatch.setattr(KeyValue, "_ask", counted)
+    for token, trips in ((own, 2), (OLD_HANDLE, 2), ("unknown", 1), ("rt_unknown", 0)):
+        asked.clear()
+        await refresh(service, token)
+        assert len(asked) == trips, token
