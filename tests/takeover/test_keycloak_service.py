@@ -20,6 +20,7 @@ from tests.driving.ports import lasting_ports
 from tests.driving.program import program_running
 from tests.driving.service import claims_in, header_of
 from tests.takeover.conftest import invoke
+from tests.takeover.hashes_of_pbkdf2 import copy_with_pbkdf2
 
 HERE = Path(__file__).parent / "keycloak"
 ANSWERS: dict[str, Any] = json.loads((HERE / "answers.json").read_text())
@@ -35,7 +36,8 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("service")
     (port,) = lasting_ports(1)
     issuer, out = f"http://localhost:{port}/realms/shop", folder / "out"
-    invoke("import", "keycloak", str(HERE / "export"), "--out", str(out), "--issuer", issuer)
+    export = copy_with_pbkdf2(HERE / "export", folder)
+    invoke("import", "keycloak", str(export), "--out", str(out), "--issuer", issuer)
     config = out / "config.yaml"
     keyed = config.read_text().replace("signing:", f"signing:\n  encryption_key: {ENCRYPTION_KEY}")
     with redis_running(folder) as (store, _):
