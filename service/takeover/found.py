@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -92,7 +92,7 @@ class Found:
         self.keys.append((place, jwk))
 
     @contextmanager
-    def taking(self, place: str) -> Iterator[None]:
+    def taking(self, place: str) -> Generator[None]:
         """Leave out this one entry, if something in it is not what it should be."""
         try:
             yield

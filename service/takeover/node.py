@@ -56,6 +56,12 @@ class Node(msgspec.Struct, frozen=True):
         """Return the member, with the value None where it is missing."""
         return Node(place_below(self.place, key), self._object().get(key), self.key)
 
+    def peek(self, key: str) -> object:
+        """Return the value of a member, whatever it is; None also where this is no object."""
+        if not isinstance(self.value, dict):
+            return None
+        return cast("dict[str, object]", self.value).get(key)
+
     def has(self, key: str) -> bool:
         return self._object().get(key) is not None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-import ijson
+import ijson  # pyright: ignore[reportMissingTypeStubs]
 
 from service.takeover.node import Node, place_below
 
@@ -27,7 +27,7 @@ _BOMS = {
 }
 _TWICE = "the key is there twice"
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
-_BEGINS = {"start_map": dict, "start_array": list}
+_BEGINS: Mapping[str, Callable[[], Any]] = {"start_map": dict, "start_array": list}
 _ENDS = ("end_map", "end_array")
 _Event = tuple[str, Any]
 
@@ -62,7 +62,7 @@ def read_members(
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Generator[IO[bytes]]:
     """Open a file of at most MAX_BYTES to read it; raise Unreadable."""
     try:
         with path.open("rb") as file:
@@ -174,7 +174,7 @@ class _Reader:
         if event not in _BEGINS:
             return value
         begin, self._values, self._text = self.place, 0, 0
-        root: object = _BEGINS[event]()
+        root: Any = _BEGINS[event]()
         stack: list[Any] = [root]
         keys: list[str] = [""]
         try:

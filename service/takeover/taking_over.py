@@ -59,6 +59,9 @@ def take_over(asked: Takeover) -> Report:
         report.change("issuer", f"the source does not name it: {issuer}, unless you give --issuer")
     keep_sound(found, issuer)
     keys = Keys(_public_keys(found), _until(asked))
+    if keys.jwks:
+        message = f"tokens by the {len(keys.jwks)} keys of before count until {keys.end}"
+        report.change("signing.verify_only", message)
     sound_users = UserJudge(report).sound(users)
     if asked.out is None:
         for _ in sound_users:

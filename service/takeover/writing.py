@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
 from service.takeover.folder import NewFolder, new_folder
@@ -24,11 +25,15 @@ class Keys:
     def __init__(self, jwks: list[dict[str, object]], until: int) -> None:
         self.jwks, self.until = jwks, until
 
+    @property
+    def end(self) -> str:
+        """The end of that time (RFC 3339)."""
+        return datetime.fromtimestamp(self.until, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
     def lines(self) -> Iterator[str]:
         """Yield the lines of config.yaml about them."""
-        until = datetime.fromtimestamp(self.until, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         yield "  verify_only:"
-        yield f'    - {{jwks: keys.json, until: "{until}"}}'
+        yield f'    - {{jwks: keys.json, until: "{self.end}"}}'
 
 
 def write(
@@ -75,11 +80,14 @@ def _settings(
     signing = settings.pop("signing", {})
     if signing or keys.jwks:
         yield "signing:"
-        members = signing.items() if isinstance(signing, dict) else ()
+        members = _members(signing).items()
         yield from (f"  {key}: {write_value(each, folder.keep_secret)}" for key, each in members)
         yield from keys.lines() if keys.jwks else ()
     for key, value in sorted(settings.items()):
         yield f"{key}: {write_value(value, folder.keep_secret)}"
     if written.in_sql:
-        by_address = isinstance(users, dict) and users.get("sign_in_by_email") is True
-        yield from sql_settings(by_address=by_address)
+        yield from sql_settings(by_address=_members(users).get("sign_in_by_email") is True)
+
+
+def _members(section: object) -> Mapping[str, object]:
+    return cast("dict[str, object]", section) if isinstance(section, dict) else {}

@@ -143,7 +143,7 @@ class Access:
 
     def _service_accounts(self) -> dict[str, Node]:
         return {
-            str(node.value.get("serviceAccountClientId")): node  # type: ignore[attr-defined]
+            str(node.peek("serviceAccountClientId")): node
             for node in self._members.service_accounts
         }
 
@@ -195,7 +195,7 @@ class Access:
 
 
 def _common(sets: Sequence[set[str]]) -> set[str]:
-    return set.intersection(*sets) if sets else set()
+    return set[str].intersection(*sets) if sets else set[str]()
 
 
 def _client_claims(

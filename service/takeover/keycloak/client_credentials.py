@@ -7,6 +7,7 @@ import binascii
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import cast
 
 from cryptography import x509
 
@@ -96,7 +97,7 @@ def keys_of(node: Node, *, required: bool) -> Mapping[str, object]:
         jwks = attributes.parsed("jwks.string")
         if not isinstance(jwks.value, dict):
             raise Misplaced(jwks.place, "is no set of keys")
-        return {"jwks": jwks.value}
+        return {"jwks": cast("dict[str, object]", jwks.value)}
     certificate = attributes.text("jwt.credential.certificate")
     if certificate:
         return {"jwks": {"keys": [_certified_key(attributes, certificate)]}}

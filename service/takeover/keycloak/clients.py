@@ -99,7 +99,7 @@ class Clients:
             return None
         is_public, only_receives = node.flag("publicClient"), node.flag("bearerOnly")
         try:
-            credentials = {} if is_public else credentials_of(node)
+            credentials = {} if is_public else dict(credentials_of(node))
         except NoCredential as missing:
             if only_receives:
                 self.receivers[client_id] = (node.place, None)

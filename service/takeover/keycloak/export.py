@@ -98,4 +98,4 @@ def read_users(export: Export, *, only_files: bool = False) -> Iterator[Node]:
 
 
 def _is_service_account(node: Node) -> bool:
-    return isinstance(node.value, dict) and bool(node.value.get("serviceAccountClientId"))
+    return bool(node.peek("serviceAccountClientId"))

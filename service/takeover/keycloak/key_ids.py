@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Mapping
+from typing import Protocol
 
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -35,9 +36,17 @@ _LONGEST = 20_000
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
-def key_id(key: object) -> str:
+class PublicKey(Protocol):
+    """A public key of cryptography's, of any type."""
+
+    def public_bytes(self, encoding: Encoding, format: PublicFormat) -> bytes:  # noqa: A002 - its word
+        """Return the key in this form."""
+        ...
+
+
+def key_id(key: PublicKey) -> str:
     """Return the `kid` that Keycloak gives a key: the hash of its SubjectPublicKeyInfo."""
-    der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined]
+    der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64url(hashlib.sha256(der).digest())
 
 

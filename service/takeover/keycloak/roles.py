@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -36,7 +36,7 @@ class Roles:
                 self._add_group(node, "", frozenset(), 0)
 
     @contextmanager
-    def _taking(self) -> Iterator[None]:
+    def _taking(self) -> Generator[None]:
         try:
             yield
         except Misplaced as error:

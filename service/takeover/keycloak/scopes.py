@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 import msgspec
 
@@ -67,17 +68,19 @@ class Scopes:
 
 
 def _is_built_in(node: Node) -> bool:
-    return isinstance(node.value, dict) and node.value.get("name") in _BUILT_IN
+    return node.peek("name") in _BUILT_IN
 
 
-def _used_by_clients(members: RealmMembers) -> frozenset[object]:
+def _used_by_clients(members: RealmMembers) -> frozenset[str]:
     """Return the names of the scopes that clients of OpenID Connect have."""
-    used = set[object]()
+    used = set[str]()
     for node in members.lists["clients"]:
-        if isinstance(node.value, dict) and node.value.get("protocol") != "saml":
+        if node.peek("protocol") != "saml":
             for key in ("defaultClientScopes", "optionalClientScopes"):
-                names = node.value.get(key)
-                used.update(map(str, names if isinstance(names, list) else ()))
+                names = node.peek(key)
+                used.update(
+                    map(str, cast("list[object]", names) if isinstance(names, list) else ())
+                )
     return frozenset(used)
 
 
