@@ -12,7 +12,7 @@ from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED
+from service.keys.foreign_keys import UNNAMED, audiences_of
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -166,11 +166,8 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
 
 def _with_one_audience(claims: jose.VerifiedClaims) -> jose.VerifiedClaims:
     """Return the claims with `aud` as a string: Hydra and dex write a list of one."""
-    match claims.get("aud"):
-        case [one]:
-            return jose.VerifiedClaims({**claims, "aud": one})
-        case _:
-            return claims
+    audience = audiences_of(claims.get("aud"))
+    return jose.VerifiedClaims({**claims, "aud": audience[0]}) if len(audience) == 1 else claims
 
 
 def half_hash(value: str, alg: str, *, known_sha256: str | None = None) -> str:

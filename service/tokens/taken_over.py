@@ -24,7 +24,7 @@ def read_claims(claims: VerifiedClaims, *, issuer: str) -> VerifiedClaims:
 
     `jti` is a hash of the original one: it is part of keys of the store.
     """
-    if claims.get("typ", "Bearer") not in {"Bearer", "DPoP"}:
+    if claims.get("typ", "Bearer") not in ("Bearer", "DPoP"):
         raise JwtRefused("the server before has made it for another purpose")
     client_id = claims.get("client_id")
     if client_id is None and "typ" in claims:  # else an ID token has azp, too

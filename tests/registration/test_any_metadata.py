@@ -67,7 +67,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.endpoints.register.OPEN_PER_MINUTE", 10**9)
+    monkeypatch.setattr("service.app.OPEN_PER_MINUTE", 10**9)
 
 
 @CAREFULLY

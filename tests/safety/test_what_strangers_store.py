@@ -68,7 +68,7 @@ def config(fake: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
     """All that strangers may use is on; the minute does not end. Four registrations are those of the fixture."""
     now = clock()
     monkeypatch.setattr(rate_limit, "clock", lambda: now // 60 * 60)
-    monkeypatch.setattr("service.endpoints.register.OPEN_PER_MINUTE", 60 // TENTH + 4)
+    monkeypatch.setattr("service.app.OPEN_PER_MINUTE", 60 // TENTH + 4)
     monkeypatch.setattr("service.clients.documents.PER_NETWORK", 20 // TENTH)
     config = fresh_configuration()
     config["limits"] = {

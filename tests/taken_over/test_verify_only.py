@@ -95,6 +95,9 @@ async def test_a_client_that_acts_for_itself_has_its_own_name_as_subject(
 REFUSED: dict[str, dict[str, Any]] = {
     "an ID token": {"typ": "ID"},
     "a refresh token": {"typ": "Refresh"},
+    "typ is a list": {"typ": ["Bearer"]},
+    "azp is a list": {"azp": ["web"]},
+    "sub is a list": {"sub": ["818727"]},
     "an ID token that does not say so": {"typ": None},
     "of another issuer": {"iss": "https://other.example"},
     "expired": {"exp": 1_700_000_000},
