@@ -10,6 +10,8 @@ from typing import cast
 
 import msgspec
 
+from service.protocol.json_input import JsonRefused, parse_json
+
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 _SWITCHES = {"true": True, "false": False, "": None}
 _LONGEST_NAME = 60
@@ -129,9 +131,9 @@ class Node(msgspec.Struct, frozen=True):
         if not isinstance(found.value, str):
             return found
         try:
-            value = msgspec.json.decode(found.value)
-        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-            raise Misplaced(found.place, "is no JSON") from error
+            value = parse_json(found.value)
+        except (JsonRefused, UnicodeError) as error:
+            raise Misplaced(found.place, "is no JSON, or nested too deeply") from error
         return Node(found.place, value, self.key)
 
     def as_text(self) -> str:

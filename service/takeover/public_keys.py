@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-import msgspec
-
 from service.keys.algorithms import KEYS, PUBLIC_MEMBERS
 from service.keys.jose import Key
+from service.protocol.json_input import JsonRefused, parse_json
 from service.takeover.reading import opened, unreadable
 
 MAX_BYTES = 1 << 20
@@ -63,9 +62,9 @@ def read_jwks(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     if len(content) > MAX_BYTES:
         raise unreadable(path, "", "a set of keys is smaller")
     try:
-        decoded: object = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-        raise unreadable(path, "", "this is no JSON") from error
+        decoded = parse_json(content.removeprefix(b"\xef\xbb\xbf"))
+    except JsonRefused as error:
+        raise unreadable(path, "", f"it {error}") from error
     if not isinstance(decoded, dict):
         raise unreadable(path, "", "this is neither a set of keys nor a key")
     jwks = cast("dict[str, object]", decoded)

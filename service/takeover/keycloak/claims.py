@@ -8,6 +8,7 @@ from typing import cast
 
 import msgspec
 
+from service.protocol.json_input import JsonRefused, parse_json
 from service.takeover.keycloak.roles import MAX_NAME, Role, names_by_client
 from service.takeover.node import Misplaced, Node
 
@@ -77,8 +78,8 @@ def typed(value: object, kind: str | None) -> object:
         return int(value) if re.fullmatch(r"[-+]?\d{1,18}", value) else None
     if kind == "JSON":
         try:
-            return msgspec.json.decode(value)
-        except (msgspec.DecodeError, RecursionError):
+            return parse_json(value)
+        except (JsonRefused, UnicodeError):
             return None
     return value
 
