@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -85,10 +86,13 @@ class Page:
     status: int
     headers: Any
     text: str
-    _reader: _Reader = field(default_factory=_Reader, repr=False)
 
-    def __post_init__(self) -> None:
-        self._reader.feed(self.text)
+    @cached_property
+    def _reader(self) -> _Reader:
+        """The page as it is parsed, which most tests need of few pages only."""
+        reader = _Reader()
+        reader.feed(self.text)
+        return reader
 
     @property
     def forms(self) -> list[Form]:
