@@ -24,7 +24,6 @@ READS_OWN_JSON = {
     "cli/explain.py": "what this program wrote",
     "cli/schema.py": "what this program wrote",
     "config/detail_schemas.py": "a file of the operator",
-    "config/schema/json_schema.py": "what this program wrote",
     "endpoints/demonstration.py": "an answer of this service",
     "authorize/parking.py": "a record of the store",
     "clients/registration/registration.py": "an array of texts, where nothing is within another",
