@@ -111,7 +111,7 @@ class _Values:
 
     def _merged(self, node: yaml.Node, place: str) -> list[dict[str, object]]:
         value = self.read(node, place)
-        listed = value if isinstance(value, list) else [value]
+        listed = cast("list[object]", value) if isinstance(value, list) else [value]
         if not all(isinstance(each, dict) for each in listed):
             raise _Refused(f"<< in line {_line(node)} does not name keys and values")
         return cast("list[dict[str, object]]", listed)

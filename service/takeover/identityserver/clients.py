@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -234,7 +234,7 @@ def _requires_secret(record: Record, grants: frozenset[str]) -> bool:
     """Return whether the client authenticates; in version 3 it does for all flows but implicit, and where it is given a secret."""
     if "Flow" not in record:
         return record.flag("RequireClientSecret", default=True)
-    return grants != {"implicit"} or any(True for _ in record.items("ClientSecrets"))
+    return grants != frozenset({"implicit"}) or any(True for _ in record.items("ClientSecrets"))
 
 
 def _requires_pkce(record: Record, generation: Generation) -> bool:
@@ -288,13 +288,18 @@ def _claims(record: Record) -> dict[str, object]:
         name, value = claim.text("Type"), _typed(claim)
         if name is None:
             raise Misplaced(claim.below("Type"), "is missing")
-        before = claims.get(name)
-        several = [*before, value] if isinstance(before, list) else [before, value]
-        claims[name] = value if before is None else several
+        add_claim(claims, name, value)
     prefix = record.text("ClientClaimsPrefix")
     if prefix is None and _has_no_prefix(record):
         prefix = ""
     return {"claims": claims, "client_claims_prefix": prefix} if claims else {}
+
+
+def add_claim(claims: dict[str, object], name: str, value: object) -> None:
+    """Add a claim, which becomes a list with the second value."""
+    before = claims.get(name)
+    several = [*cast("list[object]", before)] if isinstance(before, list) else [before]
+    claims[name] = value if before is None else [*several, value]
 
 
 def _has_no_prefix(record: Record) -> bool:

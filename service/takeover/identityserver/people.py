@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from service.takeover.found import Found, FoundUser, SecretText
+from service.takeover.identityserver.clients import add_claim
 from service.takeover.identityserver.sections import Sections
 from service.takeover.node import Misplaced, quoted
 from service.takeover.record import Record
@@ -77,9 +78,7 @@ class People:
         """Return the claims that IdentityServer gives a user of ASP.NET Identity, those of its own table first."""
         claims: dict[str, object] = {}
         for name, value in self._claims.get(sub, ()):
-            before = claims.get(name)
-            several = [*before, value] if isinstance(before, list) else [before, value]
-            claims[name] = value if before is None else several
+            add_claim(claims, name, value)
         claims.setdefault("name", username)
         claims.setdefault("preferred_username", username)
         for name, column, confirmed in (

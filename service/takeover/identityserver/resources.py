@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, cast
 
 from service.takeover.found import Found, SecretText
 from service.takeover.identityserver.secrets import Credentials
@@ -46,7 +46,7 @@ def _add_api(record: Record, own_scopes: list[str], found: Found) -> list[str]:
         return []
     scopes, added = [*own_scopes], list[str]()
     for place, item in record.items("Scopes"):
-        inner = Record(place, item) if isinstance(item, dict) else None
+        inner = Record(place, cast("object", item)) if isinstance(item, dict) else None
         if inner is not None and "Name" in inner:
             added += _add_scope("api_scopes", inner, found)
             scopes.append(_name(inner))

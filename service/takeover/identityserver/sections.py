@@ -122,7 +122,7 @@ class Sections:
 
     def _keep(self, key: str, place: str, value: object) -> None:
         """Keep a section, or an item of one; a list may be an object with any keys, as configuration binding reads it."""
-        name = key.lower()
+        name, entry = key.lower(), (place, value)
         if name == _WRAPPER and isinstance(value, dict):
             for inner, member in cast("dict[str, object]", value).items():
                 self._keep(inner, f"{place}.{inner}", member)
@@ -135,7 +135,7 @@ class Sections:
             for inner, item in cast("dict[str, object]", value).items():
                 self._rows.setdefault(name, []).append((f"{place}.{inner}", item))
         else:
-            self._rows.setdefault(name, []).append((place, value))
+            self._rows.setdefault(name, []).append(entry)
 
     def _join(self, table: str, parents: str, columns: tuple[str, ...], member: str) -> None:
         """Put rows of parts into the rows that they belong to."""

@@ -50,15 +50,10 @@ def _has_scopes_of_its_own(record: Record) -> bool:
 
 def _set_algorithms(found: Found) -> None:
     """Let the service sign by each algorithm that a client or an API asks for."""
-    asked = [
-        str(entry.values[key])
-        for section, key in (
-            ("clients", "id_token_signed_response_alg"),
-            ("api_resources", "access_token_signing_algorithm"),
-        )
-        for entry in found.sections.get(section, ())  # type: ignore[call-overload]
-        if key in entry.values
-    ]
+    clients, apis = (found.sections.get(name, []) for name in ("clients", "api_resources"))
+    named = [each.values.get("id_token_signed_response_alg") for each in clients]
+    named += [each.values.get("access_token_signing_algorithm") for each in apis]
+    asked = [str(name) for name in named if name]
     if asked:
         found.set("signing", {"algorithms": list(dict.fromkeys(("RS256", *asked)))})
 
