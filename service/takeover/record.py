@@ -105,7 +105,9 @@ class Record:
         """Return the texts of a list, each once; rows have each in an object, as this member."""
         found: dict[str, None] = {}
         for place, item in self.items(key):
-            text = Record(place, item).text(member) if isinstance(item, dict) and member else item
+            text: object = item
+            if isinstance(item, dict) and member:
+                text = Record(place, cast("object", item)).text(member)
             if not isinstance(text, str):
                 raise Misplaced(place, "is no text")
             if text:

@@ -1,4 +1,8 @@
-"""Clients of Hydra, from the admin API, the command line and the rows of its database, become clients here (RFC 7591 §2)."""
+"""Clients of Hydra, from the admin API, the command line and the rows of its database, become clients here (RFC 7591 §2).
+
+`hydra_client.json` and `hydra-list.json` are what Hydra 2.3.0, built from the Go module proxy, wrote: by `sqlite3 -json` and by
+`hydra list oauth2-clients --format json`, for the clients worker, web and spa.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ import pytest
 
 from tests.conftest import Start
 from tests.driving.service import claims_in
-from tests.takeover.importing import Imported, run_import
+from tests.takeover.importing import FILES, Imported, run_import
 
 ORDERS, STOCK = "https://orders.example.com", "https://stock.example.com"
 
@@ -155,6 +159,21 @@ def test_rows_have_json_in_texts_and_lifetimes_in_nanoseconds(tmp_path: Path) ->
     assert client["backchannel_logout_session_required"] is False
     assert client["access_token_type"] == "reference"
     assert (client["allowed_scopes"], client["allow_offline_access"]) == (["openid"], True)
+
+
+async def test_clients_of_a_real_hydra_keep_their_secrets(tmp_path: Path, start: Start) -> None:
+    hydra = run_import("hydra", FILES / "hydra_client.json", tmp_path / "out")
+    service = await start(hydra.configuration)
+    tokens = await service.token(("worker", "worker-secret-1"), grant_type="client_credentials")
+    assert (hydra.exit_code, tokens.status, tokens["expires_in"]) == (0, 200, 5400)
+    wrong = await service.token(("worker", "web-secret-12"), grant_type="client_credentials")
+    assert wrong.refusal == (401, "invalid_client")
+
+
+def test_the_list_of_a_real_hydra_has_its_public_clients(tmp_path: Path) -> None:
+    hydra = run_import("hydra", FILES / "hydra-list.json", tmp_path / "out")
+    assert [each["client_id"] for each in hydra.configuration["clients"]] == ["spa"]
+    assert set(hydra.left_out) == {"items[1].client_secret", "items[2].client_secret"}
 
 
 def test_lifetimes_that_differ_by_grant_become_the_shortest(tmp_path: Path) -> None:
