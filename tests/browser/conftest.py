@@ -44,6 +44,8 @@ class Application:
     outcome: tuple[str, str] = ("", "")
     seconds_to_answer: float = 0
     form: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
+    frames: str = ""
+    """A page with frames of the service."""
 
     @property
     def port(self) -> int:
@@ -95,6 +97,10 @@ class Application:
         form = f'<form method="post" action="{escape(action)}">{inputs}<button>Go</button></form>'
         return page_of("start", form)
 
+    async def framing(self, _: web.Request) -> web.Response:
+        """A page of the test's own."""
+        return web.Response(text=self.frames, content_type="text/html")
+
     async def home(self, _: web.Request) -> web.Response:
         """The last page of the flow."""
         return page_of(*self.outcome)
@@ -121,6 +127,7 @@ async def application() -> AsyncIterator[Application]:
             web.get("/callback", application.callback),
             web.post("/callback", application.callback),
             web.get("/start", application.start),
+            web.get("/frames", application.framing),
             web.get("/home", application.home),
             web.get("/bye", application.bye),
         ]
