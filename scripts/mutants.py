@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -103,7 +103,7 @@ def judge(file: str, coverage: str) -> None:
 
 
 def _find_tests(file: Path, coverage: str) -> set[str]:
-    """Return the tests that run the changed lines, or else those that run any of the file: all run what an import runs."""
+    """Return the tests that run the changed lines."""
     before = Path(f"{file}{BEFORE}").read_text().splitlines()
     changes = SequenceMatcher(None, before, file.read_text().splitlines()).get_opcodes()
     data = CoverageData(coverage)
@@ -115,7 +115,14 @@ def _find_tests(file: Path, coverage: str) -> set[str]:
     changed = [
         line + 1 for tag, start, end, *_ in changes if tag != "equal" for line in range(start, end)
     ]
-    return set().union(*(tests.get(line, ()) for line in changed)) or set().union(*tests.values())
+    return set().union(*(_tests_before(line, tests) for line in changed))
+
+
+def _tests_before(line: int, tests: Mapping[int, set[str]]) -> set[str]:
+    """Return the tests that run a line, or else the nearest one before it that any test runs."""
+    while line and not tests.get(line):
+        line -= 1
+    return tests.get(line, set())
 
 
 if __name__ == "__main__":
