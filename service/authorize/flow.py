@@ -274,7 +274,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
 def _find_session(
     request: AuthorizeRequest, visitor: Visitor, registry: Registry
 ) -> Session | None:
-    """Return the visitor's session if it counts for the request: one of a user who may not answer it does not."""
+    """Return the visitor's session if it counts for the request: the login of a user that may not answer it does not count."""
     session = visitor.session
     if session is None or not request.users.include(session.idp, visitor.user_claims, registry):
         return None

@@ -107,7 +107,7 @@ class CibaReader(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _check_user(self, user: User, request: AuthorizeRequest) -> None:
-        """Raise UnknownUserId for a user who may not answer the request, CibaAccessDenied for one without permission for the client."""
+        """Raise UnknownUserId for a user that may not answer the request, CibaAccessDenied for one without permission for the client."""
         registry, permissions = self.reader.clients.registry.current, request.client.permissions
         if not request.users.include(LOCAL, user.claims, registry):
             raise UnknownUserId("no user is the one that the hint names")

@@ -54,7 +54,7 @@ def _converter(annotation: Any) -> Convert:
     """Return what converts a value to this type."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _marked(annotation.__origin__, annotation.__metadata__)
+        return _convert_by_marks(annotation.__origin__, annotation.__metadata__)
     if origin is Literal:
         return _one_of(arguments)
     if origin in (Union, UnionType):
@@ -66,18 +66,18 @@ def _converter(annotation: Any) -> Convert:
     return _SCALARS.get(annotation) or _section(annotation)
 
 
-def _marked(plain: Any, marks: Iterable[object]) -> Convert:
+def _convert_by_marks(plain: Any, marks: Iterable[object]) -> Convert:
     """Return what reads the plain type, or is marked to read in its place, and then checks."""
     reads = [_read_by(mark) for mark in marks if isinstance(mark, ReadBy)]
     read = reads[0] if reads else _converter(plain)
     for mark in marks:
         if isinstance(mark, Before):
-            read = _prepared(read, mark.prepare)
+            read = _prepare_first(read, mark.prepare)
         elif isinstance(mark, After):
-            read = _checked(read, mark.check)
+            read = _check_after(read, mark.check)
         elif isinstance(mark, msgspec.Meta):
             for check in _checks(mark):
-                read = _checked(read, check)
+                read = _check_after(read, check)
     return read
 
 
@@ -89,11 +89,11 @@ def _read_by(mark: ReadBy) -> Convert:
     return read
 
 
-def _prepared(read: Convert, prepare: Callable[[object], object]) -> Convert:
+def _prepare_first(read: Convert, prepare: Callable[[object], object]) -> Convert:
     return lambda value, folder: read(prepare(value), folder)
 
 
-def _checked(read: Convert, check: Callable[[Any], object]) -> Convert:
+def _check_after(read: Convert, check: Callable[[Any], object]) -> Convert:
     return lambda value, folder: check(read(value, folder))
 
 

@@ -141,7 +141,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         passkeys, found = self.login_page.passkeys, None
         if passkeys is not None:
             found = await passkeys.verify(
-                self.login_page.asking(visit, waiting),
+                self.login_page.find_asking(visit, waiting),
                 visit.params.require("passkey"),
                 accepted=accepted_users(waiting),
             )

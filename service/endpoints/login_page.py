@@ -73,7 +73,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
             providers = [each for each in providers if each.name in tenant.providers]
         passkey = None
         if self.passkeys is not None and accepts_passwords(waiting):
-            passkey = await self.passkeys.offer(self.asking(visit, waiting))
+            passkey = await self.passkeys.offer(self.find_asking(visit, waiting))
         return self.visits.show(
             visit,
             "login.html",
@@ -160,7 +160,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         registry = self.registry.current
         return waiting is None or waiting.request.accepts_users_of(provider.name, registry)
 
-    def asking(self, visit: Visit, waiting: WaitingRequest | None) -> Asking:
+    def find_asking(self, visit: Visit, waiting: WaitingRequest | None) -> Asking:
         return Asking(
             purpose="sign-in",
             browser=visit.visitor.browser,

@@ -25,7 +25,7 @@ def find_dex_subject(user_id: str, connector_id: str = "") -> str:
 
 
 def read_dex_subject(sub: str, connector_id: str) -> str | None:
-    """Return the id of the user of this connector who has the `sub`; None if no user of it can have it."""
+    """Return the id of this connector's user with this `sub`; None if no user of it can have it."""
     try:
         message = decode_base64url(sub)
         length, at = _read_varint(message, 1)

@@ -1,7 +1,7 @@
 """A user's authentication; one that lacks a step is kept apart: no page and no client accepts it.
 
 The store knows the hash of a partial sign-in's id alone; the content is encrypted with a key that
-is derived from the id. A value beside the cookies proves that a page follows a recent sign-in (ASVS 7.5.1).
+is derived from the id. A value next to the cookies proves that a page follows a recent sign-in (ASVS 7.5.1).
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def after_sign_in(cls, session: Session) -> Answers:
-        """Return the answer of a person who has just signed in; earlier ones may have been another's."""
+        """Return the answer of a person that has just signed in; earlier ones may have been another's."""
         return cls(
             session_id=session.id, subject=session.subject, authenticated_at=session.auth_time
         )

@@ -41,7 +41,7 @@ LoginFailure = Literal[
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """A user of an identity provider, who is a user of this service, too."""
+    """A user of an identity provider that is a user of this service, too."""
 
     provider: types.ShortName
     """The name of one of identity_providers."""
@@ -147,7 +147,7 @@ class FindsByIdentity(Protocol):
     """A UserStore that knows who its users are at identity providers."""
 
     async def by_identity(self, provider: str, subject: str) -> User | None:
-        """Return the user who has exactly this `sub` at the provider."""
+        """Return the user with exactly this `sub` at the provider."""
         ...
 
 

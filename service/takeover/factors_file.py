@@ -143,7 +143,7 @@ class FactorsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _require_first(sub: str, known: set[int]) -> None:
-    """Raise _Unfit for a user who has an entry before; of 100,000 users the hashes take some megabytes."""
+    """Raise _Unfit for a user with an earlier entry; of 100,000 users the hashes take some megabytes."""
     if not sub.isprintable():
         raise _Unfit("sub", "has characters that cannot be printed")
     if hash(sub) in known:

@@ -59,7 +59,7 @@ class Node(msgspec.Struct, frozen=True):
         return Node(place_below(self.place, key), self._object().get(key), self.key)
 
     def peek(self, key: str) -> object:
-        """Return the value of a member, whatever it is; None also where this is no object."""
+        """Return the value of a member, of any type; None also where this is not an object."""
         if not isinstance(self.value, dict):
             return None
         return cast("dict[str, object]", self.value).get(key)

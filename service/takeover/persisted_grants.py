@@ -46,11 +46,11 @@ class PersistedGrant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotTaken(Exception):
-    """The row is no refresh token that can be used here; the message has no value of it."""
+    """The row is not a refresh token that can be used here; the message has no value of it."""
 
 
 class Ended(NotTaken):
-    """The row is no refresh token, or one that could not be used at the other server, either."""
+    """The row is not a refresh token, or one that could not be used at the other server, either."""
 
 
 class _Container(msgspec.Struct, frozen=True, rename="pascal"):

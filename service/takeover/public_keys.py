@@ -25,7 +25,7 @@ _LONGEST = 2000
 
 
 class NoSigningKey(ValueError):
-    """A JWK is no public key that tokens are verified by; the message says why."""
+    """A JWK is not a public key that verifies tokens; the message says why."""
 
 
 def public_jwk(jwk: Mapping[str, object]) -> dict[str, object]:

@@ -33,7 +33,7 @@ class Record:
         return self._members.get(key.lower()) is not None
 
     def get(self, key: str) -> object:
-        """Return the value of a member as it is; None where there is none."""
+        """Return the value of a member as it is; None without it."""
         return self._members.get(key.lower())
 
     def below(self, key: str) -> str:
@@ -120,7 +120,7 @@ class Record:
             yield Record(place, item)
 
     def record(self, key: str) -> Record:
-        """Return an object, an empty one where there is none."""
+        """Return an object, an empty one without it."""
         value = self.get(key)
         if isinstance(value, str):
             value = self._parse(key, value)
@@ -142,7 +142,7 @@ class Record:
 
 
 def each_record(items: Iterable[tuple[str, object]], found: Found) -> Iterator[Record]:
-    """Yield each object of a list; what is none is left out."""
+    """Yield each object of a list; anything else is left out."""
     for place, value in items:
         with found.taking(place):
             yield Record(place, value)

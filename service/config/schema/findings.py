@@ -62,11 +62,11 @@ def _remedy(misfit: Misfit) -> str | None:
     return remedy and remedy(misfit)
 
 
-def _quoted(misfit: Misfit) -> str | None:
+def _write_quotes(misfit: Misfit) -> str | None:
     return "put it into quotes" if isinstance(misfit.value, bool | int | float) else None
 
 
-def _listed(misfit: Misfit) -> str | None:
+def _write_list(misfit: Misfit) -> str | None:
     value = misfit.value
     if isinstance(value, dict):
         return "write a list, whose entries begin with -"
@@ -86,7 +86,7 @@ _REMEDIES: Mapping[str, Callable[[Misfit], str | None]] = {
     "unknown": lambda misfit: explain_unknown_key(misfit.location, misfit.keys),
     "word": lambda misfit: nearest(misfit.value, misfit.words),
     "bool": lambda misfit: _BOOLS.get(str(misfit.value).lower()),
-    "text": _quoted,
-    "list": _listed,
+    "text": _write_quotes,
+    "list": _write_list,
     "keys and values": _below_list,
 }

@@ -79,7 +79,7 @@ class SqlQueries(msgspec.Struct, frozen=True, kw_only=True):
     by_email: types.Query | None = None
     """The user with the verified email address :email, which is in lower case, or in the spellings of the list :emails."""
     by_identity: types.Query | None = None
-    """The user who is :subject at the identity provider :provider. Its columns identity_provider and identity_subject say so, and are no
+    """The user with :subject at the identity provider :provider. Its columns identity_provider and identity_subject say so, and are not
     claims; a row counts only where they are exactly these, in upper and lower case, too."""
     list_users: types.Query | None = None
     """At most :limit users whose name begins with :prefix, which is in lower case and has a % at its end, by their names.

@@ -148,7 +148,7 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         *,
         accepted: AcceptedUsers,
     ) -> SignIn:
-        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody, or for a user who is not accepted."""
+        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody, or for a user that is not accepted."""
         subject = None
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))

@@ -102,7 +102,7 @@ def _lifetimes(root: Record, found: Found) -> dict[str, object]:
 
 
 def read_duration(record: Record, key: str) -> int | None:
-    """Return a duration in seconds; None where there is none, or none of any length."""
+    """Return a duration in seconds; None where it is missing or has no length."""
     text = record.text(key)
     if text is None or text.strip("+0hmsnuµμ.") == "":
         return None
@@ -252,7 +252,7 @@ def _is_insecure(uri: str) -> bool:
 
 
 def _response_types(rules: Rules, grant_types: frozenset[str]) -> list[str]:
-    """Return the combinations of dex's response types that the grants allow; `token` alone is none of them."""
+    """Return the combinations of dex's response types that the grants allow; `token` alone is not among them."""
     supported = {word for each in rules.response_types for word in each.split()}
     if "implicit" not in grant_types:
         supported &= {"code"}

@@ -26,7 +26,7 @@ _PROMPTS = ("login", "consent", "select_account")
 
 
 class Connectors:
-    """The connectors that have been read: by them clients restrict who may sign in."""
+    """The connectors that have been read: clients restrict sign-in by them."""
 
     def __init__(self, found: Found, environment: Environment) -> None:
         self._found = found

@@ -140,7 +140,7 @@ class Environment:
         self._expands = variables.get("DEX_EXPAND_ENV") not in _NEVER_EXPANDED
 
     def read(self, name: str, place: str) -> str:
-        """Return the value of a variable; raise Misplaced where there is none."""
+        """Return the value of a variable; raise Misplaced where it is missing."""
         value = self._variables.get(name)
         if not value:
             shown = name if _VARIABLE_NAME.fullmatch(name) else "whose name it has"

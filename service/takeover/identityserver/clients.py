@@ -1,4 +1,4 @@
-"""Makes clients of those of IdentityServer, whose names and meaning most keys of ours have."""
+"""Makes clients of those of IdentityServer, from which most of our keys have their names and meaning."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _algorithm(record: Record) -> str | None:
 
 
 def _refresh_lifetimes(record: Record, found: Found) -> dict[str, object]:
-    """Return how refresh tokens end; with sliding expiration, 0 is no absolute end there."""
+    """Return how refresh tokens end; with sliding expiration, 0 means that there is no absolute end."""
     expiration = record.word("RefreshTokenExpiration", ("Sliding", "Absolute"), "Absolute").lower()
     usage = record.word("RefreshTokenUsage", ("ReUse", "OneTimeOnly"), "OneTimeOnly")
     absolute = record.number("AbsoluteRefreshTokenLifetime")

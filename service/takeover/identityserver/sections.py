@@ -86,7 +86,7 @@ class Sections:
         return name in self._rows
 
     def records(self, name: str) -> Iterator[Record]:
-        """Yield each entry of a section, and report what is none."""
+        """Yield each entry of a section, and report anything else."""
         yield from each_record(self._rows.get(name, ()), self._found)
 
     def users(self) -> Iterator[tuple[str, object]]:

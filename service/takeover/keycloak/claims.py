@@ -59,7 +59,7 @@ def split_path(name: str) -> ClaimPath:
 
 
 def put(claims: dict[str, object], path: ClaimPath, value: object) -> None:
-    """Put a value into nested objects; what is no object there is replaced."""
+    """Put a value into nested objects; a value that is not an object is replaced."""
     for part in path[:-1]:
         below = claims.get(part)
         if not isinstance(below, dict):

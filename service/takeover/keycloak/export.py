@@ -40,7 +40,7 @@ class RealmMembers(msgspec.Struct, frozen=True):
 
 
 def find_export(path: Path) -> Export:
-    """Return the files at a path; raise Unreadable if there is no realm, or several."""
+    """Return the files at a path; raise Unreadable unless there is exactly one realm."""
     if not path.is_dir():
         return Export(path, ())
     files = sorted(each.name for each in path.iterdir())

@@ -48,7 +48,7 @@ class Mappers:
     """Reads mappers, and knows the claims of users that all of them make."""
 
     def __init__(self, report: Report, *, has_organizations: bool) -> None:
-        """Begin without any; a mapper of organisations does nothing where there are none."""
+        """Begin without any; a mapper of organisations does nothing without organisations."""
         self._ignored = () if has_organizations else (_ORGANIZATIONS,)
         self.user_claims: dict[tuple[str, ...], UserClaim] = {}
         """By what distinguishes them."""

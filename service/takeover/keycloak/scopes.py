@@ -107,7 +107,7 @@ class Apis:
                 api.claims.update(scope.mapped.in_access_token)
 
     def add(self, name: str, place: str) -> Api:
-        """Return the API of this name, a new one if there is none."""
+        """Return the API of this name, a new one if it is missing."""
         return self.by_name.setdefault(name, Api(place=place))
 
     @property

@@ -86,7 +86,7 @@ def _absolute(item: Node, root: str, report: Report) -> str | None:
 
 
 def web_host(url: str) -> str | None:
-    """Return the host of a web URL; None where there is none."""
+    """Return the host of a web URL; None without one."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

@@ -29,7 +29,7 @@ class RealmUsers:
         self._found = found
 
     def read(self, export: Export) -> Iterator[FoundUser]:
-        """Yield the people; users that stand for clients are none."""
+        """Yield the people; users that stand for clients are left out."""
         for node in read_users(export):
             with self._found.taking(node.place):
                 if not node.text("serviceAccountClientId"):

@@ -250,7 +250,7 @@ def bound_buffers(listening: socket) -> None:
 
 
 def send_answers_in_turn(transport: asyncio.BaseTransport) -> None:
-    """Have writing pause until an answer has left the process, and not only once 64 KiB wait; over TLS once these wait, not 512.
+    """Pause writing until an answer has left the process, and not only once 64 KiB wait; over TLS once these wait, not 512.
 
     The end of a handshake waits to be sent, too, and who stopped reading for it would never be told to go on.
     """
