@@ -70,7 +70,7 @@ async def test_the_frame_knows_the_session_of_the_tokens(
     assert await ask("(sid) => statusOf(sid)", "") == "unchanged"
 
 
-async def test_pages_of_nobody_learn_nothing_of_the_session(
+async def test_pages_of_unknown_origins_learn_nothing_of_the_session(
     person: Person, application: Application
 ) -> None:
     origin = f"http://127.0.0.1:{application.port}"
