@@ -220,7 +220,7 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         try:
             claims, foreign = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES), False
             if self.keys.verify_only:
-                foreign = unverified_header(token).get("kid") in self.keys.verify_only
+                foreign = str(unverified_header(token).get("kid")) in self.keys.verify_only
                 claims = read_claims(claims, issuer=self.issuer) if foreign else claims
             require_claims(claims, _CLAIM_TYPES)
         except JwtRefused as refused:

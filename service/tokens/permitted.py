@@ -232,7 +232,7 @@ async def _find_actor(
     if "iss" in actor:
         return None
     if "idp" in actor:
-        if actor["idp"] in {*registry.identity_providers, *registry.trusted_issuers}:
+        if str(actor["idp"]) in {*registry.identity_providers, *registry.trusted_issuers}:
             return None
         raise InvalidGrant(_DISABLED)
     permissions = registry.permissions.get(sub) or await clients.find_permissions(sub)

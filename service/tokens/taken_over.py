@@ -13,8 +13,13 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Authorization
 from service.model.handle import digest
 from service.model.user import LOCAL
+from service.protocol.authorization_details import PARAMETER, read_details
+from service.protocol.errors import InvalidAuthorizationDetails
 from service.protocol.scope import format_scope, split_scope
 
+_TIMES = frozenset({"auth_time", "exp", "iat"})
+_LATEST = 1 << 33
+"""Seconds since the epoch, in the year 2242: the store counts milliseconds until then."""
 _JTI_LENGTH = 32
 """Unlike that of any `jti` or name of a token of this service, so that none is taken for another."""
 
@@ -26,6 +31,7 @@ def read_claims(claims: VerifiedClaims, *, issuer: str) -> VerifiedClaims:
     """
     if claims.get("typ", "Bearer") not in ("Bearer", "DPoP"):
         raise JwtRefused("the server before has made it for another purpose")
+    _check_forms(claims)
     client_id = claims.get("client_id")
     if client_id is None and "typ" in claims:  # else an ID token has azp, too
         client_id = claims.get("azp")
@@ -34,9 +40,11 @@ def read_claims(claims: VerifiedClaims, *, issuer: str) -> VerifiedClaims:
         raise JwtRefused("it is not an access token of the server before")
     if isinstance(scope, list):
         scope = format_scope(frozenset(map(str, cast("list[object]", scope))))
-    sub = claims.get("sub", client_id)
+    sub = claims.get("sub")
     if claims.get("preferred_username") == f"service-account-{client_id}":
         sub = client_id  # Keycloak's client that acts for itself
+    elif sub is None and "typ" not in claims:
+        sub = client_id  # IdentityServer's; in Keycloak users of a client without the scope basic have no sub, either
     return VerifiedClaims(
         {
             **claims,
@@ -49,10 +57,27 @@ def read_claims(claims: VerifiedClaims, *, issuer: str) -> VerifiedClaims:
     )
 
 
+def _check_forms(claims: VerifiedClaims) -> None:
+    """Raise JwtRefused for a claim that is read here and has no form that this service gives it."""
+    for name in _TIMES & claims.keys():
+        time = claims[name]
+        if type(time) is not int or not 0 <= time < _LATEST:  # a bool is an int, too
+            raise JwtRefused(f"its claim {name} is no time")
+    audience, details = claims.get("aud"), claims.get(PARAMETER, [])
+    names = cast("list[object]", audience) if isinstance(audience, list) else []
+    if not all(isinstance(name, str) for name in names):
+        raise JwtRefused("its claim aud is no list of texts")
+    try:
+        if details != []:
+            read_details(details)
+    except InvalidAuthorizationDetails as refused:
+        raise JwtRefused(refused.description) from refused
+
+
 def find_authorization(claims: Mapping[str, object], authorization_id: str) -> Authorization | None:
     """Return what the user granted, as far as the claims tell; None for a client that acts for itself."""
     client_id = str(claims["client_id"])
-    granted_at, auth_time = claims.get("iat"), claims.get("auth_time")
+    granted_at, auth_time = claims.get("iat", 0), claims.get("auth_time")
     if claims["sub"] == client_id:
         return None
     return Authorization(
@@ -61,6 +86,6 @@ def find_authorization(claims: Mapping[str, object], authorization_id: str) -> A
         scope=split_scope(str(claims["scope"])),
         subject=str(claims["sub"]),
         idp=LOCAL,
-        auth_time=auth_time if isinstance(auth_time, int) else None,
-        created_at=granted_at if isinstance(granted_at, int) else 0,
+        auth_time=cast("int | None", auth_time),
+        created_at=cast("int", granted_at),
     )

@@ -110,6 +110,18 @@ REFUSED: dict[str, dict[str, Any]] = {
     "for another API": {"aud": "account"},
     "aud is an object": {"aud": {"api1": 1}},
     "scope is a number": {"scope": 7},
+    "of a user of Keycloak whom it does not name": {"azp": "machine", "sub": None},
+    "aud has an object": {"aud": [{"a": 1}, "api1"]},
+    "typ is an object": {"typ": {"Bearer": 1}},
+    "exp is further away than the store can count": {"exp": 10**18},
+    "exp is true": {"exp": True},
+    "auth_time is true": {"auth_time": True},
+    "iat is before 1970": {"iat": -1},
+    "act names a provider by a list": {"act": {"idp": ["x"]}},
+    "authorization_details is a text": {"authorization_details": "x"},
+    "authorization_details has a text": {"authorization_details": ["x"]},
+    "authorization_details has no type": {"authorization_details": [{"actions": []}]},
+    "authorization_details has a list as type": {"authorization_details": [{"type": ["x"]}]},
 }
 
 
