@@ -51,16 +51,21 @@ class SlowSecrets:
         here = site_of(caller())
         async with self._turns.place(here):
             async with self._turns.turn(here):
-                if not self._times:
-                    self._times.append(await self._compute(given, [self._decoy] * self._most))
+                times, decoy, most = self._times, self._decoy, self._most  # a reload replaces them
+                if not times:
+                    times.append(await self._compute(given, [decoy] * most))
                 began = monotonic()
                 known = {each: usable for each in stored if (usable := usable_hash(each))}
                 for each, usable in known.items():
                     if await asyncio.to_thread(matches, given, usable):
                         self._right.put(_name(given, each), True)
                         return each
-                await self._compute(given, [self._decoy] * (self._most - len(known)))
-            await self._even_out(monotonic() - began, [*known.values()])
+                await self._compute(given, [decoy] * (most - len(known)))
+            took = monotonic() - began
+            if all(each.shape == decoy.shape for each in known.values()):
+                times.append(took)
+            else:
+                await asyncio.sleep(random.choice(times) - took)  # noqa: S311 - no secret
         return None
 
     async def _compute(self, given: str, hashes: Sequence[PasswordHash]) -> float:
@@ -69,12 +74,6 @@ class SlowSecrets:
         for each in hashes:
             await asyncio.to_thread(matches, given, each)
         return monotonic() - began
-
-    async def _even_out(self, took: float, own: Sequence[PasswordHash]) -> None:
-        if all(each.shape == self._decoy.shape for each in own):
-            self._times.append(took)
-        else:
-            await asyncio.sleep(random.choice(self._times) - took)  # noqa: S311 - no secret
 
     async def _look_at(self, registry: Registry) -> None:
         """Find the slowest hash of a new registry, and how many one name has at most."""
@@ -88,7 +87,7 @@ class SlowSecrets:
         known = await asyncio.to_thread(lambda: [*filter(None, map(usable_hash, hashes))])
         self._most = max(counts.values(), default=0)
         self._decoy = max(known, key=lambda each: each.work, default=USUAL)
-        self._times.clear()
+        self._times = deque(maxlen=TIMES)
         self._known = registry
 
 

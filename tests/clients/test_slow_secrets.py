@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import threading
 import time
 from collections.abc import Callable
 from hashlib import pbkdf2_hmac, sha512
@@ -265,3 +267,29 @@ def test_check_says_what_is_wrong_with_a_secret_and_until_when_to_replace_it(
     path = f"clients[web].client_secrets[0]{key and f'.{key}'}"
     assert message in found[f"{severity} {path}"]
     assert "pbkdf2" not in str(found)
+
+
+async def test_a_reload_while_a_secret_is_hashed_changes_no_answer(
+    start: Start, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_in(config, "robot")["client_secrets"] = [{"hash": of_hydra("robot", 2000)}]
+    service = await start(config)
+    begun, may_end = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()]
+
+    def matches(secret: str, stored: PasswordHash) -> bool:
+        if secret in {"wrong0", "wrong1"}:
+            begun[int(secret[-1])].set()
+            may_end[int(secret[-1])].wait(20)
+        return hashing.matches(secret, stored)
+
+    assert (await token(service, "machine", "wrong")).status == 401
+    monkeypatch.setattr(slow_secrets, "matches", matches)
+    first = asyncio.create_task(token(service, "machine", "wrong0"))
+    await asyncio.to_thread(begun[0].wait, 20)
+    assert service.features.shared.registry.reload()
+    second = asyncio.create_task(token(service, "machine", "wrong1"))
+    await asyncio.to_thread(begun[1].wait, 2)  # one core has no turn for it yet
+    may_end[0].set()
+    assert (await first).refusal == (401, "invalid_client")
+    may_end[1].set()
+    assert (await second).refusal == (401, "invalid_client")
