@@ -16,6 +16,10 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 _SWITCHES = {"true": True, "false": False, "": None}
 _LONGEST_NAME = 60
 BY_HAND = "mend it in the export, or write the entry by hand"
+ADD_PROVIDER = (
+    "add the provider, and its name to identity_provider_restrictions of the client: "
+    "an empty list means all providers"
+)
 
 
 class Misplaced(ValueError):

@@ -236,6 +236,23 @@ def test_allowed_connectors_restrict_the_providers_and_the_login_here(dex: Impor
     assert client["enable_local_login"] is False
 
 
+def test_a_connector_that_a_client_is_restricted_to_and_that_was_not_taken_is_reported(
+    tmp_path: Path,
+) -> None:
+    text = """
+issuer: https://dex.example.com
+connectors: [{type: saml, id: partner, name: Partner}]
+enablePasswordDB: true
+staticPasswords: [{email: a@example.com, hash: "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W", userID: "1"}]
+staticClients:
+  - {id: app, secret: app-secret, redirectURIs: ["https://app.example.com/cb"], allowedConnectors: [partner, local]}
+"""
+    result = import_text(text, tmp_path)
+    rows = [each for each in result.report["not_taken"] if "allowedConnectors" in each["place"]]
+    assert [each["reason"] for each in rows] == ['the connector "partner" is not here']
+    assert "an empty list means all providers" in rows[0]["what_to_do"]
+
+
 def test_a_public_client_without_redirect_uris_may_use_the_loopback_address(dex: Imported) -> None:
     client = dex.client("command-line")
     assert "http://127.0.0.1/callback" in client["redirect_uris"]

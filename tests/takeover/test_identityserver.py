@@ -116,6 +116,23 @@ def test_names_may_begin_with_small_letters_and_values_may_be_texts(settings: Im
     assert (client["client_claims_prefix"], client["always_send_client_claims"]) == ("", True)
 
 
+def test_a_provider_that_a_client_is_restricted_to_and_that_is_code_there_is_reported(
+    tmp_path: Path,
+) -> None:
+    client = {
+        "ClientId": "app",
+        "AllowedGrantTypes": ["authorization_code"],
+        "RequireClientSecret": False,
+        "RedirectUris": ["https://app.example.com/cb"],
+        "IdentityProviderRestrictions": ["aad"],
+    }
+    result = take_over(tmp_path, Clients=[client])
+    (row,) = [each for each in result.report["not_taken"] if "Restrictions" in each["place"]]
+    assert row["reason"] == 'the provider "aad" is not here'
+    assert "an empty list means all providers" in row["what_to_do"]
+    assert result.exit_code == 4
+
+
 def test_a_hybrid_client_gets_the_response_types_of_its_flow(settings: Imported) -> None:
     client = settings.client("hybrid")
     assert client["allowed_grant_types"] == ["authorization_code", "implicit"]

@@ -13,7 +13,7 @@ from service.protocol.uris import is_public, split_uri
 from service.takeover.dex.document import Environment
 from service.takeover.found import Found
 from service.takeover.go_durations import YEAR, parse_go_duration
-from service.takeover.node import Misplaced, quoted
+from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
 from service.takeover.record import Record
 
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
@@ -275,6 +275,10 @@ def _restrictions(record: Record, rules: Rules, found: Found) -> dict[str, objec
         if not names and rules.providers:
             reason = "none of these is an identity provider here, and an empty list would mean all that are"
             raise Misplaced(record.below("allowedConnectors"), reason)
+        for each in allowed:
+            if each not in rules.providers and each not in rules.local:
+                message = f"the connector {quoted(each)} is not here"
+                found.report.leave_out(record.below("allowedConnectors"), message, ADD_PROVIDER)
         entry["enable_local_login"] = None if rules.local & {*allowed} else False
         entry["identity_provider_restrictions"] = names
     if record.texts("mfaChain"):

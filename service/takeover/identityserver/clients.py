@@ -12,7 +12,7 @@ from service.protocol.uris import is_public, split_uri
 from service.takeover.found import Found
 from service.takeover.go_durations import YEAR
 from service.takeover.identityserver.secrets import Credentials
-from service.takeover.node import Misplaced, quoted
+from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
 from service.takeover.record import Record
 
 OFFLINE_ACCESS = "offline_access"
@@ -132,7 +132,7 @@ def read_client(
         "id_token_signed_response_alg": _algorithm(record),
         "access_token_type": record.word("AccessTokenType", ("Jwt", "Reference"), "Jwt").lower(),
         **_refresh_lifetimes(record, found),
-        "identity_provider_restrictions": _restrictions(record, providers),
+        "identity_provider_restrictions": _restrictions(record, providers, found),
         **_claims(record),
         "properties": properties(record, "Properties") or None,
     }
@@ -272,13 +272,19 @@ def _device_code_lifetime(record: Record, grants: frozenset[str]) -> int | None:
     return record.number("DeviceCodeLifetime") or _DEVICE_CODE_LIFETIME
 
 
-def _restrictions(record: Record, providers: frozenset[str]) -> list[str] | None:
+def _restrictions(record: Record, providers: frozenset[str], found: Found) -> list[str] | None:
     """Return the providers whose users may use the client; an empty list would mean all of them."""
     listed = record.texts("IdentityProviderRestrictions", "Provider")
     known = [name for name in listed if name in providers]
     if listed and not known and providers:
         reason = "none of these providers is here, and no list would mean all that are"
         raise Misplaced(record.below("IdentityProviderRestrictions"), reason)
+    for name in listed:
+        if name not in providers:
+            message = f"the provider {quoted(name)} is not here"
+            found.report.leave_out(
+                record.below("IdentityProviderRestrictions"), message, ADD_PROVIDER
+            )
     return known or None
 
 
