@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from service.config.convert import convert
 from service.config.judge import judge
 from service.config.problem import Finding, Location
 from service.config.reading.values import Value
 from service.model.password_hash import UnusableHash, parse_hash
 from service.model.types import Unfit
-from service.model.user import User, fold_username
+from service.model.user import Identity, User, fold_username
 from service.start.checks import START_RULES
 from service.start.load import builtin_catalogue
 from service.start.rules import file_rules
@@ -150,11 +152,15 @@ def _take_out(values: dict[str, object], key: str, items: set[int | None]) -> No
 
 
 class UserJudge:
-    """Judges users one by one; `sub` and name are those of one user only."""
+    """Judges users one by one; `sub`, name and identities are those of one user only."""
 
-    def __init__(self, report: Report) -> None:
-        """Begin without users."""
-        self._report = report
+    def __init__(self, found: Found) -> None:
+        """Begin without users; `found` has the identity providers that are sound."""
+        self._report = found.report
+        self._providers = {
+            each.values.get("name") for each in found.sections.get("identity_providers", [])
+        }
+        self._identities = set[Identity]()
         self._subs = set[str]()
         self._names = set[str]()
 
@@ -189,9 +195,27 @@ class UserJudge:
             return False
         self._subs.add(known.sub)
         self._names.add(name)
+        if known.identities:
+            self._judge_identities(user, known)
         if known.password is not None:
             self._judge_password(user, known)
         return True
+
+    def _judge_identities(self, user: FoundUser, known: User) -> None:
+        """Leave out identities at providers that are not here, and those of an earlier user: nobody signs in as two users."""
+        sound = list[Identity]()
+        for identity in known.identities:
+            if identity.provider not in self._providers:
+                self._leave_out(user, f"its provider {quoted(identity.provider)} is not here")
+            elif identity in self._identities:
+                name = quoted(identity.provider)
+                self._leave_out(user, f"who it is at {name} is another user, or is listed twice")
+            else:
+                self._identities.add(identity)
+                sound.append(identity)
+        user.entry["identities"] = [msgspec.to_builtins(each) for each in sound]
+        if not sound:
+            del user.entry["identities"]
 
     def _judge_password(self, user: FoundUser, known: User) -> None:
         try:

@@ -62,7 +62,7 @@ def take_over(asked: Takeover) -> Report:
     if keys.jwks:
         message = f"tokens by the {len(keys.jwks)} keys of before count until {keys.end}"
         report.change("signing.verify_only", message)
-    sound_users = UserJudge(report).sound(users)
+    sound_users = UserJudge(found).sound(users)
     if asked.out is None:
         for _ in sound_users:
             pass

@@ -55,6 +55,11 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
     if not node.flag("enabled", True):
         found.report.leave_out(node.place, "a provider that is disabled", "nothing to do")
         return None
+    if node.flag("linkOnly") or config.flag("linkOnly"):
+        message = "a provider by which no user may sign in"
+        remedy = "add it only if its users may sign in: accounts are not linked by users here"
+        found.report.leave_out(f"{node.place}.linkOnly", message, remedy)
+        return None
     specific = _specific(kind, config)
     if specific is None:
         message = f"a provider of the kind {quoted(kind)}"
@@ -70,7 +75,7 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
         )
         return None
     scopes = (config.text("defaultScope") or "").split()
-    hidden = node.flag("hideOnLogin") or config.flag("hideOnLoginPage") or node.flag("linkOnly")
+    hidden = node.flag("hideOnLogin") or config.flag("hideOnLoginPage")
     name = node.text("displayName")
     return {
         "name": node.text("alias"),
