@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from string import Template
 
 import msgspec
@@ -55,6 +56,13 @@ class KeycloakFramesEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _frame(file: str, **values: str) -> web.Response:
+    html, headers = _page(file, **values)
+    return web.Response(text=html, content_type="text/html", headers=headers)
+
+
+@cache
+def _page(file: str, **values: str) -> tuple[str, Mapping[str, str]]:
+    """Return a page and its headers, which are the same for every request."""
     script = Template((BUILT_IN / file).read_text()).substitute(values)
     html = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Session</title>'
@@ -62,4 +70,4 @@ def _frame(file: str, **values: str) -> web.Response:
     )
     policy = f"default-src 'none'; connect-src 'self'; script-src {script_hash(script)}"
     headers = {"Cache-Control": f"public, max-age={MAX_AGE}", "Content-Security-Policy": policy}
-    return web.Response(text=html, content_type="text/html", headers=headers)
+    return html, headers
