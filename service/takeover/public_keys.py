@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from service.keys.algorithms import KEYS, PUBLIC_MEMBERS
+from service.keys.algorithms import PUBLIC_MEMBERS, SIGNING_ALGORITHMS
 from service.keys.jose import Key
 from service.protocol.json_input import JsonRefused, parse_json
 from service.takeover.reading import opened, unreadable
@@ -41,8 +41,8 @@ def public_jwk(jwk: Mapping[str, object]) -> dict[str, object]:
         raise NoSigningKey("its members are not those of a key")
     usual = _ALGORITHMS.get(str(public.get("crv", kind)))
     algorithm = jwk.get("alg") or usual
-    if algorithm not in KEYS:
-        raise NoSigningKey("its algorithm is not one that this service knows")
+    if algorithm not in SIGNING_ALGORITHMS:
+        raise NoSigningKey("its algorithm is no signature algorithm that this service knows")
     try:
         key = Key.load(public | _kid_of(jwk), str(algorithm))
     except ValueError as error:

@@ -81,16 +81,18 @@ def take_over(asked: Takeover) -> Report:
 
 
 def _public_keys(found: Found) -> list[dict[str, object]]:
-    """Return the keys of what was found, each once."""
+    """Return the keys of what was found, each once: tokens name them by `kid` alone."""
     keys: dict[object, dict[str, object]] = {}
     for place, jwk in found.keys:
         try:
             key = public_jwk(jwk)
         except NoSigningKey as error:
-            remedy = "nothing to do, unless tokens are signed by it"
-            found.report.leave_out(place, str(error), remedy)
+            reason = str(error)
         else:
-            keys[key["kid"], key["alg"]] = key
+            if keys.setdefault(key["kid"], key) == key:
+                continue
+            reason = "another key, or one for another algorithm, has its kid"
+        found.report.leave_out(place, reason, "nothing to do, unless tokens are signed by it")
     found.report.take("public keys", len(keys))
     return list(keys.values())
 

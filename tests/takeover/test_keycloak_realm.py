@@ -11,7 +11,8 @@ import yaml
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from tests.takeover.conftest import Import, invoke, report_of
+from service.keys.jose import Key
+from tests.takeover.conftest import Import, a_realm, invoke, report_of
 
 HERE = Path(__file__).parent / "keycloak"
 EXPORT = HERE / "export"
@@ -202,3 +203,20 @@ def test_public_keys_come_from_a_jwks_of_the_realm(import_realm: Import, tmp_pat
     assert {key["kid"] for key in keys} == {
         key["kid"] for key in ANSWERS["jwks"]["keys"] if key["use"] == "sig"
     }
+
+
+def test_a_kid_is_that_of_the_first_key_and_keys_to_encrypt_to_are_left_out(
+    import_realm: Import, tmp_path: Path
+) -> None:
+    key, recipient = Key.generate("RS256").public_jwk, Key.generate("RSA-OAEP-256").public_jwk
+    del recipient["use"]
+    keys = [key, key | {"alg": "PS256"}, key, recipient]
+    (tmp_path / "jwks.json").write_text(json.dumps({"keys": keys}))
+    options = ("--jwks", str(tmp_path / "jwks.json"), "--report", "json")
+    result = import_realm(a_realm(), *options)
+    assert result.exit_code == 4
+    places = [row["place"] for row in report_of(result)["not_taken"]]
+    assert places == ["jwks.json: keys[1]", "jwks.json: keys[3]"]
+    (written,) = json.loads((tmp_path / "out/keys.json").read_text())["keys"]
+    assert (written["kid"], written["alg"]) == (key["kid"], "RS256")
+    assert invoke("check", str(tmp_path / "out/config.yaml")).exit_code == 0
