@@ -78,8 +78,9 @@ def _check(target: Path, *, replace: bool) -> None:
     if not stat.S_ISDIR(mode):
         raise FolderRefused(f"{target} is no folder (links are not followed)")
     present = sorted(each.name for each in target.iterdir())
-    others = [name for name in present if name not in FILES]
-    if others:
+    kept = target / SECRETS
+    secrets = [each.name for each in kept.iterdir()] if kept.is_dir() else []
+    if not FILES.issuperset(present) or not all(map(str.isdecimal, secrets)):
         message = "has files that an import does not write, so that it is not replaced"
         raise FolderRefused(f"{target} {message}: name another folder")
     if present and not replace:

@@ -71,12 +71,16 @@ def test_force_replaces_a_folder_that_an_import_has_written(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["export.json", "out"]
 
 
-def test_force_replaces_no_folder_with_other_files(import_realm: Import, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["mine.txt", "secrets/database"])
+def test_force_replaces_no_folder_with_other_files(
+    import_realm: Import, tmp_path: Path, name: str
+) -> None:
     import_realm(a_realm())
-    (tmp_path / "out/mine.txt").write_text("mine")
+    (tmp_path / "out/secrets").mkdir(exist_ok=True)
+    (tmp_path / "out" / name).write_text("mine")
     refused = import_realm(a_realm(), "--force")
     assert (refused.exit_code, "does not write" in refused.stderr) == (1, True)
-    assert (tmp_path / "out/mine.txt").read_text() == "mine"
+    assert (tmp_path / "out" / name).read_text() == "mine"
 
 
 @pytest.mark.parametrize("options", [(), ("--force",)])
