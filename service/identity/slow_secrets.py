@@ -87,7 +87,7 @@ class SlowSecrets:
         known = await asyncio.to_thread(lambda: [*filter(None, map(usable_hash, hashes))])
         self._most = max(counts.values(), default=0)
         self._decoy = max(known, key=lambda each: each.work, default=USUAL)
-        self._times = deque(maxlen=TIMES)
+        self._times = deque[float](maxlen=TIMES)
         self._known = registry
 
 
