@@ -129,6 +129,28 @@ async def test_a_token_expires_by_itself(
     assert told(await service.introspect(token)) == INACTIVE
 
 
+@pytest.mark.rfc("7519#4.1.4", "7662#2.2")
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_an_access_token_expires_although_its_grant_goes_on(
+    service: RunningService, clock: Clock, client: str
+) -> None:
+    tokens = await service.user_token(client, "api1 offline_access")
+    clock.forward(seconds=3700)
+    assert told(await service.introspect(tokens["access_token"])) == INACTIVE
+    assert await service.is_active(tokens["refresh_token"], caller=client)
+
+
+@pytest.mark.rfc("7519#4.1.4", "7662#2.2")
+@pytest.mark.parametrize("client", ["machine", "robot"])
+async def test_a_clients_own_token_expires(
+    service: RunningService, clock: Clock, client: str
+) -> None:
+    token = (await service.token(client, grant_type="client_credentials"))["access_token"]
+    assert await service.is_active(token)
+    clock.forward(seconds=3700)
+    assert told(await service.introspect(token)) == INACTIVE
+
+
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 @pytest.mark.parametrize("what", ["client", "user"])
 async def test_tokens_of_a_disabled_or_removed_user_or_client_are_inactive(

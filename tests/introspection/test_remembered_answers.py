@@ -241,7 +241,7 @@ async def test_it_ends_with_the_token(
 ) -> None:
     """Even if Redis, whose clock goes on as before, still has its record."""
     expires_at = (await service.introspect(token)).json["exp"]
-    for now, is_active in ((expires_at - 1, True), (expires_at, False)):
+    for now, is_active in ((expires_at - 1, True), (expires_at, False), (expires_at + 1, False)):
         monkeypatch.setattr("service.web.remembered_answers.clock", lambda now=now: now)
         monkeypatch.setattr("service.tokens.active.clock", lambda now=now: now)
         assert await service.is_active(token) is is_active

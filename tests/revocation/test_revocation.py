@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from service.model.handle import new_handle, parse_handle
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
 
@@ -107,6 +108,18 @@ async def test_a_spent_refresh_token_ends_its_family_too(service: RunningService
     second = await service.token("frontend", **form)
     await revoke(service, first["refresh_token"])
     assert not await service.is_active(second["access_token"])
+
+
+async def test_an_invented_refresh_token_of_a_known_grant_revokes_nothing(
+    service: RunningService,
+) -> None:
+    """Its selector is no secret: the `jti` of every access token of the grant begins with it."""
+    tokens = await service.user_token(scope="api1 offline_access")
+    handle = parse_handle(tokens["refresh_token"], "refresh_token")
+    assert handle is not None
+    await revoke(service, new_handle("refresh_token", handle.selector).text)
+    assert await service.is_active(tokens["access_token"])
+    assert await service.is_active(tokens["refresh_token"], caller="frontend")
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])

@@ -124,8 +124,15 @@ async def test_token_signed_by_another_key_is_refused(service: RunningService) -
 
 
 @pytest.mark.rfc("8725#3.8")
-async def test_token_of_another_issuer_is_refused(service: RunningService) -> None:
+@pytest.mark.parametrize(
+    "issuer",
+    ["a://x", "https://other.example", "{own}/", "{cut}"],
+    ids=["lesser", "greater", "longer", "shorter"],
+)
+async def test_token_of_another_issuer_is_refused(service: RunningService, issuer: str) -> None:
+    """Also of a longer or shorter name: the issuer has to be the same string."""
     claims = claims_in((await service.user_token())["access_token"])
+    other = issuer.format(own=service.issuer, cut=service.issuer[:-1])
     key = service.features.ring.signing_key()
-    foreign = await key.sign(claims | {"iss": "https://other.example"}, typ="at+jwt")
-    assert not await service.is_active(foreign)
+    assert await service.is_active(await key.sign(claims, typ="at+jwt"))
+    assert not await service.is_active(await key.sign(claims | {"iss": other}, typ="at+jwt"))
