@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import httpx2
 from click import echo
 
+from tests.dex.running import answering
 from tests.driving.abroad import Abroad, abroad
 from tests.driving.browser import Page
 from tests.driving.ports import lasting_ports
@@ -29,8 +28,6 @@ HERE = Path(__file__).parent
 PROGRAM = REPOSITORY / "build/bin/dex-server"
 ADDRESS = "alice@partner.example"
 ADD = "/account/security/add"
-PATIENCE = 60
-"""Seconds until dex answers."""
 
 
 def build() -> None:
@@ -43,24 +40,8 @@ def dex_running(port: int, redirect_uri: str) -> Iterator[str]:
     """The issuer of a dex with one client and one user, once its metadata can be read."""
     issuer = f"http://localhost:{port}"
     flags = ["-listen", f"127.0.0.1:{port}", "-issuer", issuer, "-redirect-uri", redirect_uri]
-    process = subprocess.Popen([str(PROGRAM), *flags])
-    try:
-        until = time.monotonic() + PATIENCE
-        while not _answers(f"{issuer}/.well-known/openid-configuration"):
-            assert process.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
+    with answering([str(PROGRAM), *flags], issuer):
         yield issuer
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def _answers(url: str) -> bool:
-    try:
-        return bool(httpx2.get(url).status_code == httpx2.codes.OK)
-    except httpx2.HTTPError:
-        return False
 
 
 async def sign_in_there(person: Abroad, sent: Page) -> Page:

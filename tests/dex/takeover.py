@@ -9,9 +9,7 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +20,7 @@ from click import echo
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
+from tests.dex.running import answering
 from tests.driving.browser import Browser
 from tests.driving.ports import lasting_ports
 from tests.driving.process import REPOSITORY
@@ -31,8 +30,6 @@ from tests.interop.steps import Steps
 
 WHOLE = Path(__file__).parent / "whole"
 PROGRAM = REPOSITORY / "build/bin/dex"
-PATIENCE = 60
-"""Seconds until dex answers."""
 APP = ("example-app", "ZXhhbXBsZS1hcHAtc2VjcmV0")
 CALLBACK = "http://127.0.0.1:5555/callback"
 ADDRESS = "ADMIN@example.com"
@@ -54,29 +51,6 @@ def build() -> None:
     if not PROGRAM.exists():
         command = ["go", "build", "-C", str(WHOLE), "-o", str(PROGRAM)]
         subprocess.run([*command, "github.com/dexidp/dex/cmd/dex"], check=True)
-
-
-@contextmanager
-def dex_running(config: Path, issuer: str) -> Iterator[None]:
-    """Dex, once its metadata can be read."""
-    process = subprocess.Popen([str(PROGRAM), "serve", str(config)])
-    try:
-        until = time.monotonic() + PATIENCE
-        while not _answers(f"{issuer}/.well-known/openid-configuration"):
-            assert process.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        yield
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def _answers(url: str) -> bool:
-    try:
-        return bool(httpx2.get(url).status_code == httpx2.codes.OK)
-    except httpx2.HTTPError:
-        return False
 
 
 class Application:
@@ -161,7 +135,7 @@ def main() -> None:
         config = Path(folder, "dex.yaml")
         config.write_text((WHOLE / "config.yaml").read_text().replace("PORT", str(port)))
         keys = Path(folder, "jwks.json")
-        with dex_running(config, issuer):
+        with answering([str(PROGRAM), "serve", str(config)], issuer):
             before = asyncio.run(app.sign_in())
             app.device()
             keys.write_text(json.dumps(app.public_keys()))
