@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from service.cli.program import program
-from service.model.handle import new_handle, new_selector
+from service.model.handle import new_handle, new_selector, parse_handle
 from tests.cli.conftest import Command
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
@@ -154,6 +154,24 @@ async def test_refresh_token_is_explained_before_and_after_its_use(
     assert (before["kind"], before["client"], before["state"]) == ("refresh token", "web", "active")
     assert after["state"] == "inactive: it was used, and another one took its place"
     assert after["used"].endswith("Z")
+
+
+async def test_used_refresh_token_and_an_invented_one_are_told_apart_without_a_record(
+    app: ClientApp, service: RunningService, command: Command
+) -> None:
+    """As when the marker of the used one has expired."""
+    tokens = await app.tokens(scope=OFFLINE)
+    await app.refresh(tokens["refresh_token"])
+    used = parse_handle(tokens["refresh_token"], "refresh_token")
+    assert used is not None
+    stores = service.features.shared.stores
+    await stores.kv.write(stores.refresh_tokens.drop(used.selector, used.digest))
+    invented = new_handle("refresh_token", used.selector)
+    states = [(await explained(command, one.text))["state"] for one in (used, invented)]
+    assert states == [
+        "inactive: it was used, and another one took its place",
+        "inactive: its record is gone: it expired, or never was",
+    ]
 
 
 async def test_code_is_explained_before_and_after_its_use(app: ClientApp, command: Command) -> None:

@@ -12,7 +12,7 @@ from tests.token_exchange.exchanging import EXCHANGE, SHARED_SECRET
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """api1 goes on to api2; `broker` impersonates; `web` and `frontend` exchange their own tokens."""
+    """api1 goes on to api2; `broker` and `understudy` impersonate; `web` and `frontend` exchange their own tokens."""
     usual = client_in(config, "api1")
     usual["allowed_grant_types"] = ["delegation", EXCHANGE]
     usual["allowed_scopes"] = ["openid", "api1", "api2", "api1.read"]
@@ -23,6 +23,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
     add("api2", allowed_scopes=["api1", "api2"])
     add("broker", api_resource="api1")
+    add("understudy", api_resource="api1")
     add("witness", api_resource="api1")
     add("opaque-api", api_resource="api1", access_token_type="reference")
     add("quick", api_resource="api1", access_token_lifetime="1m")
@@ -40,7 +41,12 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
         "audiences": ["api1", "api2"],
     }
     config["token_exchange"] = [
-        {"clients": ["broker"], "actor": "none", "scopes": ["api2"], "audiences": ["api2"]},
+        {
+            "clients": ["broker", "understudy"],
+            "actor": "none",
+            "scopes": ["api2"],
+            "audiences": ["api2"],
+        },
         {"clients": ["witness"], "actor": "required", "scopes": ["api2"], "audiences": ["api2"]},
         {
             "clients": ["api1", "api2", "opaque-api", "quick"],

@@ -301,6 +301,36 @@ async def test_new_token_ends_when_its_client_loses_the_grant_type(
     assert not await service.is_active(new, caller="api2")
 
 
+@pytest.mark.rfc("8693#4.1", "7662#2.2")
+async def test_token_of_a_client_that_exchanged_its_own_ends_when_it_loses_the_grant_type(
+    service: RunningService, config: dict[str, Any], token: str
+) -> None:
+    """The client that the user granted access to is the actor as well; its first token goes on."""
+    new = (await exchange(service, token, "frontend"))["access_token"]
+    assert claims_in(new)["act"] == {"sub": "frontend"}
+    assert await service.is_active(new, caller="api2")
+    client_in(config, "frontend")["allowed_grant_types"].remove(EXCHANGE)
+    reload(service, config)
+    assert not await service.is_active(new, caller="api2")
+    assert await service.is_active(token)
+
+
+@pytest.mark.rfc("8693#1.1", "7662#2.2")
+@pytest.mark.parametrize("caller", ["broker", "understudy"])
+@pytest.mark.parametrize("gone", ["enabled", "grant type", "scope", "exchange"])
+async def test_token_by_impersonation_ends_with_the_permission_of_either_client(
+    service: RunningService, config: dict[str, Any], token: str, caller: str, gone: str
+) -> None:
+    new = (await exchange(service, token, caller))["access_token"]
+    assert await service.is_active(new, caller="api2")
+    if gone == "exchange":
+        client_in(config, caller)["allowed_grant_types"].remove(EXCHANGE)
+    else:
+        withdraw(config, client_in(config, "frontend"), gone)
+    reload(service, config)
+    assert not await service.is_active(new, caller="api2")
+
+
 @pytest.mark.parametrize("gone", ["actor", "caller", "first client"])
 async def test_new_token_ends_with_each_party_that_it_came_by(
     service: RunningService, config: dict[str, Any], token: str, gone: str
