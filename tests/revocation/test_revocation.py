@@ -9,6 +9,7 @@ import yaml
 
 from service.model.handle import new_handle, parse_handle
 from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 
 pytestmark = pytest.mark.rfc("7009#2")
@@ -55,6 +56,21 @@ async def test_a_refresh_token_takes_its_grant_with_it(
         client, grant_type="refresh_token", refresh_token=tokens["refresh_token"]
     )
     assert again.refusal == (400, "invalid_grant")
+
+
+@pytest.mark.rfc("7009#2.1", "7662#2.2")
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_access_token_of_a_revoked_grant_is_inactive_though_its_client_may_act_for_itself(
+    service: RunningService, config: dict[str, Any], client: str
+) -> None:
+    """It is not read as a token of the client alone, which has no grant."""
+    client_in(config, client)["allowed_grant_types"].append("client_credentials")
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
+    tokens = await service.user_token(client, "api1 offline_access")
+    assert await service.is_active(tokens["access_token"])
+    await revoke(service, tokens["refresh_token"], client)
+    assert not await service.is_active(tokens["access_token"])
 
 
 async def test_other_grants_of_the_user_live_on(service: RunningService) -> None:
