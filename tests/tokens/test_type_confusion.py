@@ -49,6 +49,24 @@ async def test_an_access_token_with_odd_claims_is_inactive(
     assert (await service.get("/connect/userinfo", headers=headers)).status == 401
 
 
+@pytest.mark.rfc("7800#3.1", "9449#7.1")
+@pytest.mark.parametrize(
+    "cnf",
+    [{"kid": "x"}, {"jkt": "x", "x5t#S256": "y"}, {}, {"jkt": 1}, "x"],
+    ids=["unknown method", "two keys", "no key", "no text", "no object"],
+)
+async def test_an_access_token_bound_to_a_key_in_an_unknown_way_is_no_bearer_token(
+    service: RunningService, cnf: object
+) -> None:
+    whole = claims_in((await service.user_token(scope="openid api1"))["access_token"])
+    assert await service.is_active(await sign(service, whole | {"cnf": {"jkt": "x"}}, "at+jwt"))
+    token = await sign(service, whole | {"cnf": cnf}, "at+jwt")
+    assert (await service.introspect(token)).json == {"active": False}
+    headers = {"Authorization": f"Bearer {token}"}
+    refused = await service.get("/connect/userinfo", headers=headers)
+    assert refused.refusal == (401, "invalid_token")
+
+
 async def test_a_signed_userinfo_answer_is_no_hint(app: ClientApp, service: RunningService) -> None:
     headers = {"Authorization": f"Bearer {(await app.tokens())['access_token']}"}
     userinfo = (await service.get("/connect/userinfo", headers=headers)).body.decode()
