@@ -20,11 +20,12 @@ OTHER_VERIFIER = "w" * 43
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """`web` may send a plain challenge, and `intruder` is registered alike."""
+    """`web` may send a plain challenge, and `intruder` and `zealot` are registered alike."""
     web = client_in(config, "web")
     web["allow_plain_text_pkce"] = True
-    secret = {"client_secrets": [{"sha256": hashed("intruder")}]}
-    config["clients"].append(web | secret | {"client_id": "intruder"})
+    for name in ("intruder", "zealot"):
+        secret = {"client_secrets": [{"sha256": hashed(name)}]}
+        config["clients"].append(web | secret | {"client_id": name})
     return config
 
 
@@ -99,12 +100,13 @@ async def test_a_code_expires_by_itself(app: ClientApp, clock: Clock) -> None:
 
 
 @pytest.mark.rfc("6749#4.1.3")
+@pytest.mark.parametrize("other", ["intruder", "zealot"])
 async def test_another_client_does_not_consume_the_code(
-    app: ClientApp, service: RunningService
+    app: ClientApp, service: RunningService, other: str
 ) -> None:
     code = await app.code()
     stolen = await service.token(
-        "intruder",
+        other,
         grant_type="authorization_code",
         code=code,
         redirect_uri=app.redirect_uri,

@@ -107,14 +107,18 @@ async def test_a_reused_token_ends_the_family(
     assert RefreshTokenReused(client_id="frontend", subject="818727") in events
 
 
-async def test_another_client_does_not_consume_the_refresh_token(service: RunningService) -> None:
-    first = await service.user_token(scope=SCOPE)
-    assert (await refresh(service, first, "opaque")).refusal == (400, "invalid_grant")
+@pytest.mark.rfc("6749#6")
+@pytest.mark.parametrize(("owner", "other"), [("frontend", "opaque"), ("opaque", "frontend")])
+async def test_another_client_does_not_consume_the_refresh_token(
+    service: RunningService, owner: str, other: str
+) -> None:
+    first = await service.user_token(owner, SCOPE)
+    assert (await refresh(service, first, other)).refusal == (400, "invalid_grant")
     wrong = await service.token(
-        ("frontend", "wrong"), grant_type="refresh_token", refresh_token=first["refresh_token"]
+        (owner, "wrong"), grant_type="refresh_token", refresh_token=first["refresh_token"]
     )
     assert wrong.refusal == (401, "invalid_client")
-    assert (await refresh(service, first)).status == 200
+    assert (await refresh(service, first, owner)).status == 200
 
 
 async def test_scope_can_be_narrowed_for_one_access_token(service: RunningService) -> None:
