@@ -34,6 +34,9 @@ SAMPLES: dict[str, Command] = {
     "verbs.count_each": verbs.count_each(
         {RECORDS.key("count", "a"): 9, RECORDS.key("count", "b"): 9}, 60, 2
     ),
+    "verbs.uncount_each": verbs.uncount_each(
+        [RECORDS.key("count", "a"), RECORDS.key("count", "b")], 2
+    ),
     "verbs.uncount": verbs.uncount(RECORDS.key("count")),
     "verbs.count_guess": verbs.count_guess(
         RECORDS.key("count_guesses"), LATER, every=5, locks=[60, 120], kept=60
