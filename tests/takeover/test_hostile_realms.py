@@ -205,6 +205,10 @@ def test_what_cannot_be_read_is_an_error_with_its_place(
 
 
 WRONG_SHAPES: dict[str, tuple[dict[str, Any], str]] = {
+    "a scope whose name is a list": (
+        {"clientScopes": [{"name": [], "protocol": "openid-connect"}]},
+        "clientScopes[0].name",
+    ),
     "clients that are an object": ({"clients": {"a": 1}}, ""),
     "a client that is a text": ({"clients": ["web"]}, "clients[0]"),
     "a client that is null": ({"clients": [None]}, "clients[0]"),

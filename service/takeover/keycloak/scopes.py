@@ -68,7 +68,7 @@ class Scopes:
 
 
 def _is_built_in(node: Node) -> bool:
-    return node.peek("name") in _BUILT_IN
+    return str(node.peek("name")) in _BUILT_IN
 
 
 def _used_by_clients(members: RealmMembers) -> frozenset[str]:
