@@ -1,6 +1,6 @@
 """The keys of a client, as the one table; the names are those of RFC 7591 and OpenID Connect Registration where they have them.
 
-To add a key: a field with its documentation, in its group. The marks around its type say who may use it; the lists of names,
+To add a key: a field with its documentation, in its group. The marks around its type say where a client may give it; the lists of names,
 docs/configuration.md and docs/reference/client-metadata.md follow from them.
 """
 

@@ -79,7 +79,7 @@ class Found:
         values: Mapping[str, object],
         places: Mapping[tuple[str, str], str] = _NO_PLACES,
     ) -> None:
-        """Add an entry of the registry; members that are None are left out. `places` has, by key and item, those of items of its lists."""
+        """Add an entry of the registry; members without a value are left out. `places` has, by key and item, those of items of its lists."""
         present = {name: value for name, value in values.items() if value is not None}
         self.sections.setdefault(section, []).append(Entry(place, present, places))
 

@@ -251,7 +251,7 @@ def _algorithm(record: Record) -> str | None:
 
 
 def _refresh_lifetimes(record: Record, found: Found) -> dict[str, object]:
-    """Return how refresh tokens end; with sliding expiration, 0 means that there is no absolute end."""
+    """Return how refresh tokens end; with sliding expiration, 0 means an end only by idleness."""
     expiration = record.word("RefreshTokenExpiration", ("Sliding", "Absolute"), "Absolute").lower()
     usage = record.word("RefreshTokenUsage", ("ReUse", "OneTimeOnly"), "OneTimeOnly")
     absolute = record.number("AbsoluteRefreshTokenLifetime")
