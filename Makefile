@@ -45,7 +45,7 @@ test-quick: .venv/developing ## one row of each test in the folders of QUICK, on
 
 .PHONY: mutants
 mutants: .venv/developing ## small changes of FILES="service/protocol …" that no test of QUICK notices; hours for a folder, goes on where it ended
-	@[ -d build/mutants/venv ] || python3 -m venv build/mutants/venv
+	@[ -x build/mutants/venv/bin/pip ] || $(BIN)/python -m venv build/mutants/venv
 	@build/mutants/venv/bin/pip install -q --require-hashes -r requirements-mutants.lock
 	nice -n 15 $(BIN)/python -m scripts.mutants $(QUICK) -- $(FILES)
 
@@ -177,7 +177,7 @@ docs: .venv/developing ## the generated documentation
 
 .PHONY: site
 site: .venv/developing ## the documentation as a searchable site in dist/site; REPOSITORY=https://… for links to the code
-	@[ -d build/site/venv ] || python3 -m venv build/site/venv
+	@[ -x build/site/venv/bin/pip ] || $(BIN)/python -m venv build/site/venv
 	@build/site/venv/bin/pip install -q --require-hashes -r requirements-site.lock
 	$(BIN)/python -m scripts.site "$(REPOSITORY)"
 
