@@ -156,8 +156,7 @@ def end(settings: Configuration, chosen: Selection) -> None:
 
     async def end_sessions(shared: Shared) -> int:
         found = await chosen.sessions(shared)
-        for one in found:
-            await shared.sessions.end(one)
+        await shared.sessions.end(*found)
         if not found:
             await chosen.refuse_unknown(shared)
         return len(found)

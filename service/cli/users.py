@@ -197,8 +197,7 @@ async def _end_all_of(shared: Shared, subject: str) -> tuple[int, int, int]:
     for consent in consents:  # first, so that nothing new relies on them
         await shared.consents.withdraw(subject, consent.client_id)
     sessions = await shared.sessions.find_all_of(subject)
-    for session in sessions:
-        await shared.sessions.end(session)
+    await shared.sessions.end(*sessions)
     granted = await shared.authorizations.find_all_of(subject)
     await shared.authorizations.end(*granted)
     return len(sessions), len(granted), len(consents)
