@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
+import msgspec
 
+from service.admin.ways.answers import UnknownName, choose_edges, explain_reach, find_edges
+from service.admin.ways.changes import find_reach, gained_edges
+from service.admin.ways.drawing import FORMATS, Edge
+from service.admin.ways.expected import find_failures, read_rows
+from service.admin.ways.finding import find_entry, find_ways
+from service.admin.ways.places import Places, find_workloads
 from service.cli.settings import (
     FILE,
     file_option,
@@ -15,12 +22,6 @@ from service.cli.settings import (
     shown_as_refused,
 )
 from service.cli.table import format_option, print_json
-from service.cli.ways.changes import find_reach, gained_edges
-from service.cli.ways.drawing import FORMATS, Edge, edge_members
-from service.cli.ways.expected import find_failures, read_rows
-from service.cli.ways.finding import find_api, find_entry, find_ways
-from service.cli.ways.missing import find_unknown, missing_conditions
-from service.cli.ways.places import Places, find_workloads
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import collector_paused
 
@@ -49,18 +50,11 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
     Example:
       token-service graph --to api2 --format svg > reach.svg
     """
-    settings, source = load_with_source(file)
-    registry, places = settings.registry, Places(source)
-    client, api = client and find_entry(registry, client), api and find_api(registry, api)
-    unknown = [*find_unknown(registry, client or next(iter(registry.clients), ""), api)]
-    if unknown and (client or api):
-        raise click.ClickException("; ".join(unknown))
-    ways = [
-        way
-        for way in find_ways(registry)
-        if client in {None, way.client_id} and api in {None, way.api}
-    ]
-    edges = [Edge(way, places.way(way)) for way in ways]
+    registry = load_settings(file).registry
+    try:
+        edges = choose_edges(registry, find_edges(registry), client, api)
+    except UnknownName as error:
+        raise click.ClickException(str(error)) from error
     click.echo(FORMATS[output](edges, find_workloads(registry)))
 
 
@@ -80,27 +74,21 @@ def why(client: str, api: str, scope: str | None, file: Path, output: str) -> No
     Example:
       token-service why frontend api2
     """
-    settings, source = load_with_source(file)
-    registry, places = settings.registry, Places(source)
-    client, api = find_entry(registry, client), find_api(registry, api)
-    ways = find_ways(registry)
-    found = [
-        Edge(way, places.way(way))
-        for way in ways
-        if (way.client_id, way.api) == (client, api) and (scope is None or scope in way.scope)
-    ]
-    missing = () if found else missing_conditions(registry, ways, client, api, scope)
+    registry = load_settings(file).registry
+    edges = find_edges(registry)
+    found = explain_reach(registry, edges, client, api, scope)
     if output == "json":
-        print_json({"ways": [edge_members(edge) for edge in found], "missing": list(missing)})
-    elif found:
-        for edge in found:
-            click.echo(edge.label)
+        print_json(msgspec.to_builtins(found))
+    elif found.ways:
+        for way in found.ways:
+            click.echo(way.label)
     else:
-        place = f" ({places.client(client)})" if client in registry.clients else ""
-        click.echo(f"no way; {client} needs{place}:")
-        for condition in missing:
+        name = find_entry(registry, client)
+        place = f" ({Places(registry).client(name)})" if name in registry.clients else ""
+        click.echo(f"no way; {name} needs{place}:")
+        for condition in found.missing:
             click.echo(f"  {condition}")
-    raise SystemExit(0 if found else 1)
+    raise SystemExit(0 if found.ways else 1)
 
 
 @click.command("test")
@@ -150,12 +138,14 @@ def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, outp
     (before, old_source), (after, new_source) = load_with_source(old), load_with_source(new)
     changes = [*registry_changes(before.registry, after.registry)]
     need_restart = [*settings_changes(before, after)]
-    could = [*find_reach(before, Places(old_source))]
-    can = [*find_reach(after, Places(new_source))]
+    could, can = [*find_reach(before, old_source)], [*find_reach(after, new_source)]
     gained, lost = [*gained_edges(could, can)], [*gained_edges(can, could)]
     if output == "json":
         reach = {"new_reach": gained, "lost_reach": lost}
-        shown = {name: [edge_members(edge) for edge in edges] for name, edges in reach.items()}
+        shown = {
+            name: [msgspec.to_builtins(edge.view) for edge in edges]
+            for name, edges in reach.items()
+        }
         print_json({"changes": changes, "need_restart": need_restart, **shown})
     else:
         restarts = [f"~ {name} (needs a restart)" for name in need_restart]
@@ -167,4 +157,4 @@ def diff(old: Path, new: Path, *, exit_code: bool, fail_on_new_reach: bool, outp
 
 def _reach_lines(sign: str, edges: Iterable[Edge]) -> Iterator[str]:
     for edge in edges:
-        yield f"{sign} reach: {edge.way.client_id} -> {edge.way.api} {edge.label}"
+        yield f"{sign} reach: {edge.way.client_id} -> {edge.way.api} {edge.view.label}"

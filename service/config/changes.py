@@ -16,7 +16,14 @@ _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "opt
 _DERIVED = frozenset(
     {
         *("tenancy", "apis_by_identifier", "resources_by_scope"),
-        *("clients_by_mark", "permissions", "longest_token", "generation", "client_authorities"),
+        *(
+            "clients_by_mark",
+            "permissions",
+            "longest_token",
+            "generation",
+            "client_authorities",
+            "lines",
+        ),
         *("default_signing_alg", "introspection_signing_alg", "is_valid", "position"),
     }
 )

@@ -25,6 +25,7 @@ from service.model.catalogue import Catalogue
 _SETTINGS = Settings.__struct_fields__
 _NO_CONTENT = {*_SETTINGS, "include"}
 """The keys that say nothing of the registry, apart from `users.list`."""
+_SHOWN_WITH_LINES = ("clients", "api_resources")
 
 
 @collector_paused()
@@ -50,6 +51,7 @@ def load(
             file,
             details_types,
             rule_positions=_rule_positions(file, source),
+            lines={name: source.find_lines(name) for name in _SHOWN_WITH_LINES},
             generation=generation,
         ),
         warnings=problems,

@@ -33,6 +33,7 @@ def build_registry(
     details_types: Mapping[str, registry.AuthorizationDetailsType],
     *,
     rule_positions: Sequence[str] = (),
+    lines: Mapping[str, registry.EntryLines] = {},
     generation: str,
 ) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
@@ -69,6 +70,7 @@ def build_registry(
         permissions=_permissions(clients.values()),
         client_authorities=file.client_ca.read_bytes() if file.client_ca else None,
         longest_token=_longest_token(file),
+        lines=lines,
         generation=generation,
     )
 

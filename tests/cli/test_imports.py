@@ -41,7 +41,7 @@ AWAY = "--config {file} --store redis://127.0.0.1:1"
 @pytest.mark.parametrize(
     ("command", "unwanted"),
     [
-        ("check {file}", SERVING | {"service.cli.ways.finding"} | RARE),
+        ("check {file}", SERVING | {"service.admin.ways.finding"} | RARE),
         ("graph --config {file}", SERVING | RARE),
         ("diff {file} {file}", SERVING | RARE),
         ("schema", SERVING | RARE | {"yaml"}),

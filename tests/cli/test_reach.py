@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
+from service.admin.ways.finding import find_ways
 from service.cli.program import program
-from service.cli.ways.finding import find_ways
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
 from tests.token_exchange.exchanging import EXCHANGE, exchange

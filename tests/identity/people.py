@@ -51,6 +51,7 @@ REGISTRY = Registry(
     clients_by_mark={},
     permissions={},
     longest_token=0,
+    lines={},
     generation="1",
 )
 

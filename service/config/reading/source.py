@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from glob import glob, has_magic
 from pathlib import Path
@@ -16,6 +17,7 @@ from service.config.reading.values import ANCHORS, Reader, Value, resolve
 from service.config.reading.yaml_nodes import PLAIN, find_below, own_entries, parse_file
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import explain_unknown_key
+from service.model.registry import EntryLines
 
 LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("api_resources",): ("name",),
@@ -107,6 +109,16 @@ class Source:
         """Return file and line of a mapping or a list."""
         place = self.problem(Finding(location, ""))
         return f"{place.file}:{place.line}"
+
+    def find_lines(self, section: str) -> EntryLines:
+        """Return files and lines of all entries of a list."""
+        _, listed = find_below(self._root, section)
+        entries = listed.value if isinstance(listed, yaml.SequenceNode) else []
+        names = [entry.start_mark.name for entry in entries]
+        files = [(at, name) for at, name in enumerate(names) if at == 0 or name != names[at - 1]]
+        return EntryLines(
+            tuple(files), array("I", [entry.start_mark.line + 1 for entry in entries])
+        )
 
 
 def _parse(paths: Iterable[Path], files: FilesRead) -> list[yaml.Node]:

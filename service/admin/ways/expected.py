@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import msgspec
 
-from service.cli.ways.finding import Way, find_api, find_entry
-from service.cli.ways.missing import find_unknown, missing_conditions
+from service.admin.ways.finding import Way, find_api, find_entry
+from service.admin.ways.missing import find_unknown, missing_conditions
 from service.config.problem import ConfigError, Finding
 from service.config.reading.files import FilesRead
 from service.config.reading.source import problem_at

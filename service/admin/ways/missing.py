@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from service.cli.ways.finding import DIRECT, Sources, Way, delegation_sources, direct_grants
+from service.admin.ways.finding import DIRECT, Sources, Way, delegation_sources, direct_grants
 from service.config.problem import nearest
 from service.model.authorization import DELEGATION
 from service.model.client import Client

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from service.cli.ways.drawing import Edge
-from service.cli.ways.finding import AllowedScopes, Way, find_ways
-from service.cli.ways.places import Places, find_workloads
+from service.admin.ways.drawing import Edge
+from service.admin.ways.finding import AllowedScopes, Way, find_ways
+from service.admin.ways.places import Places, find_workloads
 from service.config.configuration import Configuration
+from service.config.reading.source import Source
 from service.model.client import Client
 
 
@@ -25,17 +26,18 @@ class Reach(NamedTuple):
     find_place: Callable[[], str]
 
 
-def find_reach(configuration: Configuration, places: Places) -> Iterator[Reach]:
+def find_reach(configuration: Configuration, source: Source) -> Iterator[Reach]:
     """Yield every way of everybody, named instead of the client: workloads each with the rule that makes them clients."""
     registry = configuration.registry
+    places = Places(registry)
     workloads = find_workloads(registry)
     for way in find_ways(registry):
         if not registry.clients[way.client_id].template:
             yield Reach(way, partial(places.way, way))
         for each in workloads.get(way.client_id, ()):
             party = f"{way.client_id} as {each.issuer} {each.label}"
-            yield Reach(replace(way, client_id=party), partial(places.workload, each))
-    yield from _unlisted_clients(configuration, places)
+            yield Reach(replace(way, client_id=party), partial(source.find_line, each.location))
+    yield from _unlisted_clients(configuration, source)
 
 
 def gained_edges(before: Iterable[Reach], after: Iterable[Reach]) -> Iterator[Edge]:
@@ -50,7 +52,7 @@ def gained_edges(before: Iterable[Reach], after: Iterable[Reach]) -> Iterator[Ed
             yield Edge(replace(way, scope=gained), find_place())
 
 
-def _unlisted_clients(configuration: Configuration, places: Places) -> Iterator[Reach]:
+def _unlisted_clients(configuration: Configuration, source: Source) -> Iterator[Reach]:
     """Yield the ways of clients that are not in the file."""
     registration, documents = configuration.registration, configuration.client_id_metadata
     opened = {
@@ -73,4 +75,4 @@ def _unlisted_clients(configuration: Configuration, places: Places) -> Iterator[
         anybody = Client(client_id=party, allowed_scopes=scope, dynamically_registered=True)
         for api, values in allowed.find(anybody).items() if enabled else ():
             way = Way(client_id=party, api=api, kind="direct", grant_types=(), scope=values)
-            yield Reach(way, partial(places.section, section))
+            yield Reach(way, partial(source.find_line, (section,)))

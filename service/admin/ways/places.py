@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from service.cli.ways.finding import Way
-from service.config.reading.source import Source
+from service.admin.ways.finding import Way
+from service.config.problem import Location
 from service.model.registry import Registry
 from service.model.workload import WorkloadRule
 
@@ -17,8 +17,7 @@ class Workloads(NamedTuple):
 
     issuer: str
     rule: WorkloadRule
-    position: tuple[int, str, int]
-    """The place of the rule below `workload_issuers`."""
+    location: Location
 
     @property
     def label(self) -> str:
@@ -50,17 +49,17 @@ def find_workloads(registry: Registry) -> ByClient:
         for number, rule in enumerate(issuer.rules):
             name = rule.template or rule.client_id
             if name is not None:
-                fitting = Workloads(issuer.name, rule, (at, "rules", number))
+                location = ("workload_issuers", at, "rules", number)
+                fitting = Workloads(issuer.name, rule, location)
                 found[name] = (*found.get(name, ()), fitting)
     return found
 
 
 class Places:
-    """The files and lines of the entries of one configuration, each looked up when it is first shown."""
+    """The files and lines of the entries of one registry."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._found: dict[str, str] = {}
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
 
     def way(self, way: Way) -> str:
         """Return file and line of what allows a way."""
@@ -68,25 +67,16 @@ class Places:
 
     def client(self, client_id: str) -> str:
         """Return file and line of the entry of a client."""
-        if client_id not in self._found:
-            at = self._positions[client_id]
-            self._found[client_id] = self._source.find_line(("clients", at))
-        return self._found[client_id]
+        return self._registry.lines["clients"].find(self._clients[client_id])
 
-    def workload(self, workloads: Workloads) -> str:
-        """Return file and line of a rule of `workload_issuers`."""
-        return self._source.find_line(("workload_issuers", *workloads.position))
-
-    def section(self, name: str) -> str:
-        """Return file and line of a section."""
-        return self._source.find_line((name,))
+    def api(self, name: str) -> str:
+        """Return file and line of the entry of an API resource."""
+        return self._registry.lines["api_resources"].find(self._apis[name])
 
     @cached_property
-    def _positions(self) -> dict[str, int]:
-        values = self._source.values
-        clients = values.get("clients") if isinstance(values, dict) else None
-        return {
-            str(entry["client_id"]): at
-            for at, entry in enumerate(clients if isinstance(clients, list) else [])
-            if isinstance(entry, dict)
-        }
+    def _clients(self) -> Mapping[str, int]:
+        return {name: at for at, name in enumerate(self._registry.clients)}
+
+    @cached_property
+    def _apis(self) -> Mapping[str, int]:
+        return {name: at for at, name in enumerate(self._registry.api_resources)}

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from service.cli.ways.finding import Kind, Way
-from service.cli.ways.places import ByClient
-from service.protocol.scope import format_scope
+import msgspec
+
+from service.admin.ways.finding import Kind, Way
+from service.admin.ways.places import ByClient
 
 WORDS: Mapping[Kind, str] = {
     "direct": "directly",
@@ -27,6 +28,27 @@ _LINE, _SMALL, _WIDTH, _GAP = 34, 14, 220, 420
 _STYLE = 'role="img" font-family="sans-serif" font-size="13"'
 
 
+class WayView(msgspec.Struct, frozen=True, kw_only=True):
+    """A way in which a client can get tokens for an API."""
+
+    client: str
+    api: str
+    by: Kind
+    grant_types: tuple[str, ...]
+    scope: tuple[str, ...]
+    """The scope values of the API that the tokens can hold."""
+    users_of: tuple[str, ...]
+    """The APIs whose users' tokens can be exchanged; empty where the client needs none."""
+    place: str
+    """File and line that allow it."""
+
+    @property
+    def label(self) -> str:
+        """The kind of the way, its scope values, and the line of the file."""
+        users = f" of users of {' or '.join(self.users_of)}" if self.users_of else ""
+        return f"{WORDS[self.by]}{users}: {' '.join(self.scope)} ({self.place})"
+
+
 class Edge(NamedTuple):
     """A way with the file and line that allows it."""
 
@@ -34,34 +56,28 @@ class Edge(NamedTuple):
     place: str
 
     @property
-    def label(self) -> str:
-        """The kind of the way, its scope values, and the line of the file."""
-        users = f" of users of {' or '.join(self.way.sources)}" if self.way.sources else ""
-        return f"{WORDS[self.way.kind]}{users}: {format_scope(self.way.scope)} ({self.place})"
+    def view(self) -> WayView:
+        """The way as JSON shows it."""
+        way = self.way
+        return WayView(
+            client=way.client_id,
+            api=way.api,
+            by=way.kind,
+            grant_types=way.grant_types,
+            scope=tuple(sorted(way.scope)),
+            users_of=way.sources,
+            place=self.place,
+        )
 
 
 def as_json(edges: Sequence[Edge], workloads: ByClient) -> str:
     """Return a list of objects."""
     shown = [
-        edge_members(edge)
+        msgspec.to_builtins(edge.view)
         | {"workloads": [each.members for each in workloads.get(edge.way.client_id, ())]}
         for edge in edges
     ]
     return json.dumps(shown, indent=2)
-
-
-def edge_members(edge: Edge) -> dict[str, object]:
-    """Return a way as a JSON object."""
-    way = edge.way
-    return {
-        "client": way.client_id,
-        "api": way.api,
-        "by": way.kind,
-        "grant_types": list(way.grant_types),
-        "scope": sorted(way.scope),
-        "users_of": list(way.sources),
-        "place": edge.place,
-    }
 
 
 def as_dot(edges: Sequence[Edge], workloads: ByClient) -> str:
@@ -74,7 +90,7 @@ def as_dot(edges: Sequence[Edge], workloads: ByClient) -> str:
     ]
     lines += [
         f"  {_quote('client ' + edge.way.client_id)} -> {_quote('API ' + edge.way.api)}"
-        f" [label={_quote(edge.label)}, color={_quote(_COLOURS[edge.way.kind])}];"
+        f" [label={_quote(edge.view.label)}, color={_quote(_COLOURS[edge.way.kind])}];"
         for edge in edges
     ]
     return "\n".join(["digraph reach {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
@@ -89,7 +105,7 @@ def as_mermaid(edges: Sequence[Edge], workloads: ByClient) -> str:
     ]
     lines += [f'  a{at}(["{escape(name)}"])' for at, name in enumerate(apis)]
     lines += [
-        f'  c{clients[edge.way.client_id]} -->|"{escape(edge.label)}"| a{apis[edge.way.api]}'
+        f'  c{clients[edge.way.client_id]} -->|"{escape(edge.view.label)}"| a{apis[edge.way.api]}'
         for edge in edges
     ]
     return "\n".join(["flowchart LR", *lines])
@@ -169,7 +185,7 @@ def _line(edge: Edge, client: int, api: int) -> str:
     left, right = _WIDTH - 4, _WIDTH + _GAP + 4
     begin, end = client + 19, api + 19
     bend = (left + right) // 2
-    title = escape(f"{edge.way.client_id} -> {edge.way.api} {edge.label}")
+    title = escape(f"{edge.way.client_id} -> {edge.way.api} {edge.view.label}")
     return (
         f'<path d="M{left} {begin}C{bend} {begin} {bend} {end} {right} {end}" fill="none"'
         f' stroke="{_COLOURS[edge.way.kind]}" stroke-width="2"><title>{title}</title></path>'

@@ -1,0 +1,1 @@
+"""The admin API and the console: what operators look at, and what they end."""
