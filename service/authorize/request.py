@@ -97,7 +97,7 @@ async def read_request(
     if (mode := params.get("response_mode")) is not None:
         choose_response_mode(mode, response_type, client)
     details = requested_details(params, client, registry)
-    scope = _read_scope(params, response_type, may_be_missing=bool(details))
+    scope = _read_scope(params, response_type, client, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
     users = find_accepted_users(acr_values, client, registry)
     claims, resources = parse_claims(params.get("claims")), registry.spell(params.every("resource"))
@@ -157,9 +157,9 @@ def _limit_claims(
 
 
 def _read_scope(
-    params: Params, response_type: ResponseType, *, may_be_missing: bool
+    params: Params, response_type: ResponseType, client: Client, *, may_be_missing: bool
 ) -> frozenset[str]:
-    """Return the scope; offline_access means nothing in a response without a code (OIDC Core §11)."""
+    """Return the scope, with what the client gets unasked; offline_access means nothing without a code (OIDC Core §11)."""
     text = params.get("scope")
     if text is None and may_be_missing:  # RFC 9396 §3.1
         return frozenset()
@@ -167,6 +167,8 @@ def _read_scope(
         raise errors.InvalidScope("scope is missing")
     scope = parse_scope(text)
     has_code = response_type.code or not response_type.from_front_channel
+    if has_code or response_type.token:
+        scope |= client.added_scopes
     return scope if has_code else scope - {OFFLINE_ACCESS}
 
 

@@ -91,7 +91,10 @@ class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             *claims_of_scope(registry, token.scope),
             *askable(registry, client, asked.userinfo),
         ]
-        claims = without_protocol_claims(select_claims(user_claims, names, asked.locales))
+        further = select_claims(user_claims, names, asked.locales)
+        if client.user_claims is not None:
+            further |= client.user_claims.find(client.user_claims.userinfo, user_claims)
+        claims = without_protocol_claims(further)
         return {**claims, "sub": self.identifiers.find_sub(client, str(token.subject))}
 
     async def _sign_and_encrypt(self, claims: Mapping[str, object], client: Client) -> str | None:

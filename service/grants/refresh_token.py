@@ -67,7 +67,7 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         kept = open_claims(record, handle)
         if handle.is_loaded:
-            kept = await self._find_claims(authorization, permissions)
+            kept = await self._find_claims(authorization, request.client, permissions)
         is_spent = found is not record
         single_use, following = self._rotate(token, request, kept, is_spent=is_spent)
         return continue_grant(
@@ -83,12 +83,12 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
         )
 
     async def _find_claims(
-        self, authorization: Authorization, permissions: Permissions
+        self, authorization: Authorization, client: Client, permissions: Permissions
     ) -> Mapping[str, object]:
         """Return the claims that a family keeps, which for a loaded token are the user's present ones."""
         users = self.active_tokens.users
         claims = await find_permitted_claims(users, self.registry, authorization, permissions)
-        return self.targets.claims_to_keep(authorization, claims)
+        return self.targets.claims_to_keep(authorization, client, claims)
 
     def _rotate(
         self,

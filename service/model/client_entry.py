@@ -7,6 +7,7 @@ docs/configuration.md and docs/reference/client-metadata.md follow from them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from ipaddress import ip_address
 from typing import Annotated, Literal, TypeVar
@@ -88,6 +89,33 @@ def _certificate(value: str) -> str:
 
 
 _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
+
+
+class UserClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """Claims of users that a client gets whatever scope it asks for, and where."""
+
+    id_token: tuple[types.Text, ...] = ()
+    """The names of those in ID tokens."""
+    userinfo: tuple[types.Text, ...] = ()
+    """The names of those in userinfo responses."""
+    access_token: tuple[types.Text, ...] = ()
+    """The names of those in access tokens for a user, whichever API they are for."""
+    values: dict[str, object] = msgspec.field(default_factory=dict)
+    """Claims that every user has at this client, in place of the user's own."""
+    sources: dict[str, types.Text] = msgspec.field(default_factory=dict)
+    """For a claim that has another name in `users`: that name, as where two clients mean different roles by `roles`."""
+
+    def find(self, names: Iterable[str], claims: Mapping[str, object]) -> dict[str, object]:
+        """Return those of these names that a user with these claims has at this client."""
+        found = {name: self.values.get(name, claims.get(self._source(name))) for name in names}
+        return {name: value for name, value in found.items() if value not in (None, "", [], {})}
+
+    def access_token_sources(self) -> tuple[str, ...]:
+        """Return the names of the user's claims that access tokens are made of."""
+        return tuple(map(self._source, self.access_token))
+
+    def _source(self, name: str) -> str:
+        return self.sources.get(name, name)
 
 
 class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +214,10 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     api_resource: types.Text | None = None
     """The name of the API resource that this client runs; null: the one named like the client, if there is one."""
 
+    added_scopes: frozenset[types.ScopeValue] = frozenset()
+    """Scope values of APIs, among allowed_scopes, that a sign-in and client_credentials get also where the client asks for other ones only,
+    as default client scopes of Keycloak are."""
+
     # -- Redirect URIs and origins --
     redirect_uris: InDocument[tuple[types.Uri, ...]] = ()
     """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3), at localhost only where the URI names none."""
@@ -263,7 +295,7 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """jwt: a signed token that APIs can read (RFC 9068); reference: a random string that APIs ask this service about."""
     access_token_typ: Literal["at+jwt", "JWT"] = "at+jwt"
     """The type in the header of a JWT access token. at+jwt is that of RFC 9068. JWT is for APIs whose library accepts no other, as the
-    usual decoders of Spring Security do; then the claim typ is Bearer, which no ID token has."""
+    usual decoders of Spring Security do; then the claim typ is Bearer, which no ID token has, and azp is the client_id."""
     access_token_lifetime: types.Lifetime = 3600
     """How long an access token is active."""
     identity_token_lifetime: types.Lifetime = 300
@@ -300,6 +332,8 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The prefix of the names of those claims in the token."""
     always_send_client_claims: bool = False
     """true: these claims are also in access tokens for a user, not only in those for the client itself."""
+    user_claims: UserClaims | None = None
+    """Claims of users that this client gets in addition, whatever scope it asks for; null: none."""
     always_include_user_claims_in_id_token: bool = False
     """true: ID tokens have the user's claims, even if the client could ask userinfo for them."""
     require_auth_time: InDocument[bool | None] = None

@@ -165,6 +165,9 @@ Api = ApiResource | ApiScope
 class IdentityResource(Scope, frozen=True, kw_only=True):
     """A scope value that gives access to claims of the user (OIDC Core §5.4)."""
 
+    access_token_claims: tuple[types.Text, ...] = ()
+    """Claims of the user that are added to access tokens with it, whichever API they are for."""
+
 
 class AuthorizationDetailsTypeEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A type of authorization_details (RFC 9396 §2)."""

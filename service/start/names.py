@@ -127,6 +127,16 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
             yield report_unknown(location, kind.api_resource, resources, "API resource")
 
 
+def added_scopes_are_of_apis(file: ConfigurationFile) -> Iterator[Finding]:
+    """Scope values that a client gets unasked are those of APIs that it may ask for."""
+    scopes = api_scope_names(file.api_resources)
+    for at, client in enumerate(file.clients):
+        for name in sorted(client.added_scopes - (client.allowed_scopes & scopes)):
+            message = "is not a scope of an API that the client may ask for"
+            hint = "add it to allowed_scopes of the client, and to scopes of an API resource"
+            yield Finding(("clients", at, "added_scopes", name), message, hint)
+
+
 def scopes_for_dynamic_clients_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
     """Scope values that clients without an entry may ask for exist."""
     scopes = _known_scopes(file)
@@ -201,6 +211,7 @@ FILE_RULES = (
     scopes_are_of_one_kind,
     scopes_belong_to_one_api,
     references_are_registered,
+    added_scopes_are_of_apis,
     scopes_for_dynamic_clients_are_registered,
     checks_ask_for_scopes_of_their_api,
     algorithms_have_keys,

@@ -29,7 +29,7 @@ MAX_KEY = 500
 _LISTS = frozenset(
     {
         *("redirect_uris", "post_logout_redirect_uris", "allowed_cors_origins", "allowed_scopes"),
-        *("client_secrets", "secrets", "contacts", "domains", "user_claims"),
+        *("client_secrets", "secrets", "contacts", "domains", "user_claims", "added_scopes"),
     }
 )
 """Lists of entries that may lose one item: nobody may do more then."""

@@ -120,7 +120,7 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
 
 def _sign(claims: dict[str, object], client: Client, key: Key) -> Awaitable[str]:
     if client.access_token_typ == "JWT":  # which ID tokens are, too (RFC 8725 §3.12)
-        claims["typ"] = "Bearer"
+        claims["typ"], claims["azp"] = "Bearer", client.client_id  # as Keycloak's have
     return key.sign(claims, typ=client.access_token_typ)
 
 

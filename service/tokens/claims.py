@@ -53,10 +53,12 @@ def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
 
 
 def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -> frozenset[str]:
-    """Return the names of the user claims that these API scopes and resources ask for."""
+    """Return the names of the user claims that these scope values and resources put into access tokens."""
     scopes, apis = registry.api_scopes, registry.apis_by_identifier
+    identity = registry.identity_resources
     names = [
         *[scopes[name].user_claims for name in scope if name in scopes],
+        *[identity[name].access_token_claims for name in scope if name in identity],
         *[apis[name].user_claims for name in audience if name in apis],
     ]
     return frozenset(chain.from_iterable(names))
@@ -71,7 +73,8 @@ def foreign_claims(
         set(scope) - api.scopes
     ):
         return frozenset()
-    own = api_claims(registry, api.scopes.intersection(scope), own_audience)
+    of_nobody = registry.identity_resources.keys()
+    own = api_claims(registry, (api.scopes | of_nobody).intersection(scope), own_audience)
     return api_claims(registry, scope, audience) - own
 
 
@@ -114,6 +117,9 @@ def put_claims_for_apis(
     further: dict[str, object] = {}
     if names:
         further |= pick(user_claims, names)
+    own = client.user_claims
+    if own is not None and authorization.subject is not None:
+        further |= own.find(own.access_token, user_claims)
     if client.claims and (authorization.subject is None or client.always_send_client_claims):
         prefix = client.client_claims_prefix
         further |= {prefix + name: value for name, value in client.claims.items()}

@@ -67,7 +67,7 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
         authorization, stores = grant.authorization, self.revocation.stores
         if not begins_family(authorization, client):
             raise InvalidScope("the scope allows no refresh token")
-        kept = self.targets.claims_to_keep(authorization, user_claims)
+        kept = self.targets.claims_to_keep(authorization, client, user_claims)
         refresh = begin_family(stores, authorization, client, kept)
         writes = begin(stores, authorization, ttl=refresh.lifetime)
         answers = await stores.kv.write(*writes, refresh.write)

@@ -118,8 +118,11 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
             names += claims_of_scope(registry, authorization.scope)
         if asked is not None:
             names += askable(registry, client, asked.id_token)
-        if names:
+        own = client.user_claims
+        if names or own is not None:
             further = select_claims(user_claims, names, asked.locales if asked else ())
+            if own is not None:
+                further |= own.find(own.id_token, user_claims)
             claims |= without_protocol_claims(further)
         signed = await key.sign(claims, typ=ID_TOKEN_TYPE)
         alg, enc = client.id_token_encrypted_response_alg, client.id_token_encrypted_response_enc

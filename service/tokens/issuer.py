@@ -155,7 +155,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         if not begins_family(authorization, client):
             return None
         stores, targets = self.revocation.stores, self.access_tokens.targets
-        kept = targets.claims_to_keep(authorization, user_claims)
+        kept = targets.claims_to_keep(authorization, client, user_claims)
         return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
 
     async def _store(

@@ -76,7 +76,7 @@ def requested_scope(
         if rule not in _JUDGED_LATER:
             require_access(scope, details)
             check_allowed(scope, client, registry)
-        return scope
+        return scope | client.added_scopes if rule is ScopeRule.DEFAULTED else scope
     if rule in _JUDGED_LATER:
         return frozenset()
     if rule is ScopeRule.REQUIRED:

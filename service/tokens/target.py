@@ -106,11 +106,13 @@ class Targets:
             raise InvalidGrant("the user has not authenticated as strongly as is required here")
 
     def claims_to_keep(
-        self, authorization: Authorization, user_claims: Mapping[str, object]
+        self, authorization: Authorization, client: Client, user_claims: Mapping[str, object]
     ) -> Mapping[str, object]:
         """Return the user's claims that later access tokens of this authorization may have."""
         target, _ = self.find(authorization)
         names = target.claims_of_narrowed
+        if client.user_claims is not None:
+            names += client.user_claims.access_token_sources()
         return pick(user_claims, names) if names else {}
 
     def _find(self, registry: Registry, wanted: _Wanted) -> Target:

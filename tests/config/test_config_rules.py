@@ -176,6 +176,14 @@ IMPOSSIBLE = {
         client(allowed_scopes=["apo"]),
         "clients[web].allowed_scopes[apo]",
     ),
+    "an added scope that the client may not ask for": (
+        client(added_scopes=["api"]),
+        "clients[web].added_scopes[api]",
+    ),
+    "an added scope of no API": (
+        client(allowed_scopes=["openid"], added_scopes=["openid"]),
+        "clients[web].added_scopes[openid]",
+    ),
     "an API resource that is not there": (client(api_resource="x"), "clients[web].api_resource"),
     "a provider that is not there": (
         client(identity_provider_restrictions=["google"]),

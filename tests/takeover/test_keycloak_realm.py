@@ -12,7 +12,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from service.keys.jose import Key
-from tests.takeover.conftest import Import, a_realm, invoke, report_of
+from tests.takeover.conftest import Import, a_client, a_realm, invoke, report_of
 
 HERE = Path(__file__).parent / "keycloak"
 EXPORT = HERE / "export"
@@ -138,14 +138,63 @@ def test_the_names_of_a_client_are_data(taken: Path) -> None:
 def test_audiences_are_apis_with_the_scope_values_that_lead_to_them(taken: Path) -> None:
     apis = entries(taken, "api_resources")
     assert apis["orders"]["scopes"] == ["orders:read", "orders:write"]
-    assert {"realm_access", "resource_access", "department"} <= {*apis["orders"]["user_claims"]}
+    assert apis["orders"]["user_claims"] == ["department"]
     assert apis["stock"]["secrets"]
     assert entries(taken, "api_scopes")["orders:write"]["display_name"] == "Change your orders"
 
 
 def test_fixed_claims_have_their_type_and_no_prefix(taken: Path) -> None:
     web = entries(taken, "clients")["web"]
-    assert (web["claims"], web["client_claims_prefix"]) == ({"plan": {"tier": 3}}, "")
+    assert web["user_claims"]["values"] == {"plan": {"tier": 3}}
+    assert all(
+        "plan" in web["user_claims"][key] for key in ("access_token", "id_token", "userinfo")
+    )
+
+
+def test_a_mapper_of_a_client_gives_its_claim_to_that_client_alone(taken: Path) -> None:
+    clients = entries(taken, "clients")
+    assert "grafana_roles" in clients["grafana"]["user_claims"]["id_token"]
+    assert "grafana_roles" not in clients["web"]["user_claims"]["id_token"]
+    assert people(taken)["alice"]["claims"]["grafana_roles"] == ["Admin"]
+
+
+def test_two_clients_may_mean_different_claims_by_one_name(
+    import_realm: Import, tmp_path: Path
+) -> None:
+    def mapper(**config: str) -> dict[str, Any]:
+        shared = {"claim.name": "level", "id.token.claim": "true", "multivalued": "false"}
+        kind = "oidc-usermodel-attribute-mapper"
+        return {"protocol": "openid-connect", "protocolMapper": kind, "config": shared | config}
+
+    first = a_client(clientId="first", protocolMappers=[mapper(**{"user.attribute": "rank"})])
+    other = a_client(clientId="other", protocolMappers=[mapper(**{"user.attribute": "floor"})])
+    user = {"id": "1", "username": "alice", "attributes": {"rank": ["general"], "floor": ["2"]}}
+    result = import_realm(a_realm(clients=[first, other], users=[user]), "--report", "json")
+    assert [row["place"] for row in report_of(result)["not_taken"]] == []
+    out = tmp_path / "out"
+    assert people(out)["alice"]["claims"] == {"level": "general", "level of other": "2"}
+    where = {"id_token": ["level"], "userinfo": ["level"]}
+    assert entries(out, "clients")["first"]["user_claims"] == where
+    assert entries(out, "clients")["other"]["user_claims"] == where | {
+        "sources": {"level": "level of other"}
+    }
+
+
+def test_an_audience_that_comes_unasked_still_does(import_realm: Import, tmp_path: Path) -> None:
+    mapper = {
+        "protocolMapper": "oidc-audience-mapper",
+        "config": {"included.custom.audience": "orders"},
+    }
+    scope = {
+        "name": "billing-audience",
+        "protocolMappers": [mapper | {"config": {"included.custom.audience": "billing"}}],
+    }
+    web = a_client(protocolMappers=[mapper], defaultClientScopes=["billing-audience"])
+    import_realm(a_realm(clients=[web], clientScopes=[scope]))
+    assert entries(tmp_path / "out", "clients")["web"]["added_scopes"] == [
+        "billing-audience",
+        "orders",
+    ]
 
 
 def test_seeds_are_files_and_the_counter_of_a_passkey_is_kept(taken: Path) -> None:

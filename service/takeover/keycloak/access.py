@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from service.takeover.found import Found
-from service.takeover.keycloak.claims import FixedClaim, put
+from service.takeover.keycloak.claims import put
 from service.takeover.keycloak.clients import BUILT_IN, FoundClient
 from service.takeover.keycloak.export import RealmMembers
 from service.takeover.keycloak.mappers import Mapped
 from service.takeover.keycloak.roles import Roles
-from service.takeover.keycloak.scopes import OFFLINE, Apis, Scopes, add_scopes
+from service.takeover.keycloak.scopes import OFFLINE, QUIET, Apis, Scopes, add_scopes
 from service.takeover.keycloak.users import read_person
 from service.takeover.node import Misplaced, Node, quoted
 
@@ -40,14 +40,18 @@ class Access:
         self._add_receivers(clients)
         allowed = {client.client_id: self._allowed_scopes(client) for client in clients}
         self._allow_by_roles(clients, allowed)
-        for_users = [client for client in clients if client.is_for_users]
-        in_id = _common([self._unasked(each, "in_id_token") for each in for_users])
-        in_access = _common([self._unasked(each, "in_access_token") for each in for_users])
         accounts = self._service_accounts()
         for client in clients:
-            self._report_default_scopes(client, in_id)
-            entry = client.entry | self._claims(client, accounts.get(client.client_id))
+            inherited = self._scopes.mapped(client.default_scopes)
+            entry = client.entry | self._own_claims(
+                client, inherited, accounts.get(client.client_id)
+            )
+            if client.is_for_users:
+                self._report_scopes(client)
+                entry |= _user_claims(client, inherited, self._found)
             entry["allowed_scopes"] = sorted(allowed[client.client_id])
+            added = self._added_scopes(client) & allowed[client.client_id]
+            entry["added_scopes"] = sorted(added) or None
             self._found.add("clients", client.place, entry, client.places)
             self._add_exchange(client, allowed[client.client_id])
         add_scopes(
@@ -55,8 +59,6 @@ class Access:
             self._apis,
             self._found,
             used={value for values in allowed.values() for value in values},
-            in_every_id_token=in_id,
-            in_every_access_token=in_access,
         )
 
     def _add_receivers(self, clients: Sequence[FoundClient]) -> None:
@@ -82,11 +84,13 @@ class Access:
             allowed.add(OPENID)
         for audience, place in client.mapped.audiences.items():
             self._apis.add(audience, place)
-            values = self._apis.default_scopes(audience)
-            allowed |= values
-            message = f"tokens are for {quoted(audience)} if the application asks for {', '.join(map(quoted, sorted(values)))}"
-            self._found.report.change(place, message)
+            allowed |= self._apis.default_scopes(audience)
         return allowed
+
+    def _added_scopes(self, client: FoundClient) -> set[str]:
+        """Return the scope values that lead to the audiences of tokens which the client does not ask for."""
+        added = {name for name in client.default_scopes if name in self._apis.scope_values}
+        return added.union(*map(self._apis.default_scopes, client.mapped.audiences))
 
     def _allow_by_roles(
         self, clients: Sequence[FoundClient], allowed: Mapping[str, set[str]]
@@ -115,31 +119,26 @@ class Access:
         scopes = self._scopes.mapped([*client.default_scopes, *client.optional_scopes])
         return any(mapped.resolves_audience for mapped in (*scopes, client.mapped))
 
-    def _unasked(self, client: FoundClient, which: str) -> set[str]:
-        """Return the names of the claims that tokens of the client have without being asked for."""
-        known = (*self._scopes.mapped(client.default_scopes), client.mapped)
-        return {name for mapped in known for name in getattr(mapped, which)}
-
-    def _report_default_scopes(self, client: FoundClient, in_id: set[str]) -> None:
-        if not client.is_for_users:
-            return
-        defaults = [name for name in client.default_scopes if name in self._scopes.by_name]
-        late = [
-            name
-            for name in defaults
-            if not in_id.issuperset(self._scopes.by_name[name].mapped.in_id_token)
-            or self._scopes.by_name[name].mapped.audiences
-        ]
-        if late:
-            names = ", ".join(map(quoted, sorted(late)))
-            message = f"these scopes come only if the application asks for them: {names}"
+    def _report_scopes(self, client: FoundClient) -> None:
+        values, known = self._apis.scope_values, self._scopes.by_name
+        late = [name for name in client.default_scopes if name in known and name not in values]
+        visible = sorted(set(late) - QUIET)
+        if visible:
+            names = ", ".join(map(quoted, visible))
+            message = (
+                f"the claims of these scopes come unasked, but not their names in `scope`: {names}"
+            )
             self._found.report.change(f"{client.place}.defaultClientScopes", message)
-        own = sorted({*client.mapped.in_id_token, *client.mapped.in_access_token} - in_id)
-        if own:
-            names = ", ".join(map(quoted, own))
-            message = f"claims of mappers of the client's own: {names}"
-            remedy = "add them to user_claims of a scope that the client asks for, or of its API"
-            self._found.report.leave_out(f"{client.place}.protocolMappers", message, remedy)
+        fixed = [
+            name for name in client.optional_scopes if name in known and known[name].mapped.fixed
+        ]
+        if fixed:
+            message = f"fixed claims of {', '.join(map(quoted, sorted(fixed)))}"
+            remedy = (
+                "add them to user_claims.values of the client, or let the application know them"
+            )
+            place = f"{client.place}.optionalClientScopes"
+            self._found.report.leave_out(place, message, remedy)
 
     def _service_accounts(self) -> dict[str, Node]:
         return {
@@ -147,17 +146,23 @@ class Access:
             for node in self._members.service_accounts
         }
 
-    def _claims(self, client: FoundClient, account: Node | None) -> dict[str, object]:
-        """Return the fixed claims of a client, and in its own name those of its roles."""
-        inherited = self._scopes.mapped(client.default_scopes)
-        fixed = [claim for mapped in (*inherited, client.mapped) for claim in mapped.fixed]
-        of_roles: dict[str, object] = {}
-        if "client_credentials" in client.grant_types:
-            message = "the `sub` of its own tokens is the client_id, no longer the id of its service account"
-            self._found.report.change(client.place, message)
-            if account is not None:
-                of_roles = self._claims_of_account(account, inherited)
-        return _client_claims(client, fixed, of_roles, self._found)
+    def _own_claims(
+        self, client: FoundClient, inherited: Sequence[Mapped], account: Node | None
+    ) -> dict[str, object]:
+        """Return the key for the claims of tokens in the client's own name: the fixed ones, and those of its roles."""
+        if "client_credentials" not in client.grant_types:
+            return {}
+        message = (
+            "the `sub` of its own tokens is the client_id, no longer the id of its service account"
+        )
+        self._found.report.change(client.place, message)
+        mapped = (*inherited, client.mapped)
+        claims = {} if account is None else self._claims_of_account(account, mapped)
+        for each in mapped:
+            for claim in each.fixed:
+                if claim.path[0] in each.in_access_token:
+                    put(claims, claim.path, claim.value)
+        return {"claims": claims, "client_claims_prefix": ""} if claims else {}
 
     def _claims_of_account(self, account: Node, inherited: Sequence[Mapped]) -> dict[str, object]:
         claims: dict[str, object] = {}
@@ -167,7 +172,9 @@ class Access:
             self._found.report.leave_out(error.place, error.reason, "mend it in the export")
             return claims
         for mapped in inherited:
-            for claim in mapped.of_roles:
+            for claim in mapped.of_users:
+                if not (claim.is_of_roles and claim.name in mapped.in_access_token):
+                    continue
                 for path, value in claim.compute(person):
                     put(claims, path, value)
         return claims
@@ -194,26 +201,29 @@ class Access:
         self._found.add("token_exchange", client.place, rule)
 
 
-def _common(sets: Sequence[set[str]]) -> set[str]:
-    return set[str].intersection(*sets) if sets else set[str]()
-
-
-def _client_claims(
-    client: FoundClient, fixed: Sequence[FixedClaim], of_roles: dict[str, object], found: Found
+def _user_claims(
+    client: FoundClient, inherited: Sequence[Mapped], found: Found
 ) -> dict[str, object]:
-    """Return the keys for claims; those of the client's own roles never come into tokens of users."""
-    if not fixed and not of_roles:
-        return {}
-    claims = dict(of_roles)
-    for claim in fixed:
-        put(claims, claim.path, claim.value)
-    keys: dict[str, object] = {"claims": claims, "client_claims_prefix": ""}
-    if fixed and client.is_for_users:
-        if of_roles:
+    """Return the keys for claims of users that come whatever the client asks for."""
+    mapped = (*inherited, client.mapped)
+    values = dict[str, object]()
+    of_users = {claim.name for each in mapped for claim in each.of_users}
+    for claim in (claim for each in mapped for claim in each.fixed):
+        if len(claim.path) > 1 and claim.path[0] in of_users:
             message = (
-                "fixed claims come into the client's own tokens only, because it has roles, too"
+                f"a fixed claim within {quoted(claim.path[0])}, which users have other members of"
             )
-            found.report.change(client.place, message)
+            found.report.leave_out(client.place, message, "let the application know the value")
         else:
-            keys["always_send_client_claims"] = True
-    return keys
+            put(values, claim.path, claim.value)
+    keys: dict[str, object] = {
+        "id_token": sorted({name for each in mapped for name in each.in_id_token}),
+        "userinfo": sorted({name for each in mapped for name in each.in_userinfo}),
+        "access_token": sorted({name for each in mapped for name in each.in_access_token}),
+        "values": values,
+        "sources": client.mapped.sources,
+    }
+    return {
+        "user_claims": {key: value for key, value in keys.items() if value} or None,
+        "always_include_user_claims_in_id_token": True,
+    }

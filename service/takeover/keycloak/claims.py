@@ -40,6 +40,9 @@ class UserClaim(msgspec.Struct, frozen=True):
     signature: tuple[str, ...]
     """The values that distinguish it from another mapper for the same claim."""
 
+    is_nested: bool = False
+    """Whether other mappers may add members to the same claim."""
+
     @property
     def is_of_roles(self) -> bool:
         """Whether it tells of roles."""
@@ -97,11 +100,23 @@ def user_claim(kind: str, config: Node) -> UserClaim | None:
     if len(name) > MAX_NAME:
         raise Misplaced(config.place, "claim.name is longer than any claim")
     known = {key: str(node.value) for key, node in config.members() if ".token.claim" not in key}
+    path = split_path(name)
     return UserClaim(
-        split_path(name)[0],
+        path[0],
         make(name, known),
         (kind, *sorted(f"{k}={v}" for k, v in known.items())),
+        is_nested=len(path) > 1 or make is _address,
     )
+
+
+def renamed(claim: UserClaim, name: str) -> UserClaim:
+    """Return the same claim under another name."""
+
+    def compute(person: Person) -> Values:
+        for _, value in claim.compute(person):
+            yield (name,), value
+
+    return UserClaim(name, compute, (name, *claim.signature))
 
 
 def fixed_claim(config: Node) -> FixedClaim:

@@ -110,7 +110,7 @@ class Clients:
             self.receivers[client_id] = (node.place, credentials.get("client_secrets"))
         if only_receives:
             return None
-        mapped = self._mappers.read(node.items("protocolMappers"))
+        mapped = self._mappers.read(node.items("protocolMappers"), client_id)
         if mapped.is_pairwise:
             remedy = (
                 "write the client by hand with subject_type: pairwise; its users get other subjects"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from service.takeover.keycloak.claims import FixedClaim, UserClaim, fixed_claim, user_claim
+from service.takeover.keycloak.claims import FixedClaim, UserClaim, fixed_claim, renamed, user_claim
+from service.takeover.keycloak.roles import MAX_NAME
 from service.takeover.node import Misplaced, Node, quoted
 from service.takeover.report import Report
 
@@ -32,7 +33,8 @@ class Mapped(msgspec.Struct, kw_only=True):
     """The claims and scope values that come with a client scope, or with a client."""
 
     in_id_token: list[str] = msgspec.field(default_factory=list)
-    """Names of users' claims for ID tokens and userinfo."""
+    """Names of claims for ID tokens."""
+    in_userinfo: list[str] = msgspec.field(default_factory=list)
     in_access_token: list[str] = msgspec.field(default_factory=list)
     audiences: dict[str, str] = msgspec.field(default_factory=dict)
     """APIs, each with the place of its mapper."""
@@ -40,8 +42,20 @@ class Mapped(msgspec.Struct, kw_only=True):
     """Whether APIs are those clients whose roles the user has."""
     fixed: list[FixedClaim] = msgspec.field(default_factory=list)
     is_pairwise: bool = False
-    of_roles: list[UserClaim] = msgspec.field(default_factory=list)
-    """The claims of roles, which users that stand for clients have, too."""
+    of_users: list[UserClaim] = msgspec.field(default_factory=list)
+
+    sources: dict[str, str] = msgspec.field(default_factory=dict)
+    """The names that users have claims under, where another client has one of the same name."""
+
+    def note_places(self, name: str, config: Node) -> None:
+        """Note where a claim is put."""
+        in_id_token = config.flag("id.token.claim")
+        if in_id_token:
+            self.in_id_token.append(name)
+        if config.flag("userinfo.token.claim", in_id_token):
+            self.in_userinfo.append(name)
+        if config.flag("access.token.claim"):
+            self.in_access_token.append(name)
 
 
 class Mappers:
@@ -55,57 +69,50 @@ class Mappers:
         self._owners: dict[str, tuple[str, ...]] = {}
         self._report = report
 
-    def read(self, mappers: Iterable[Node]) -> Mapped:
+    def read(self, mappers: Iterable[Node], client_id: str | None = None) -> Mapped:
         """Return what the mappers of a client or scope do; report those that do something else."""
         mapped = Mapped()
         for node in mappers:
             try:
-                self._read_one(node, mapped)
+                self._read_one(node, mapped, client_id)
             except Misplaced as error:
                 self._report.leave_out(error.place, error.reason, "mend it in the export")
         return mapped
 
-    def _read_one(self, node: Node, mapped: Mapped) -> None:
+    def _read_one(self, node: Node, mapped: Mapped, client_id: str | None) -> None:
         kind, config = node.text("protocolMapper") or "", node.below("config")
         if (node.text("protocol") or "openid-connect") != "openid-connect":
             return
         if kind in _SIMPLE:
             _SIMPLE[kind](node, mapped)
         elif kind == "oidc-hardcoded-claim-mapper":
-            self._read_fixed(config, mapped)
-        elif (claim := user_claim(kind, config)) is not None:
-            self._read_user_claim(node, claim, mapped)
+            mapped.fixed.append(claim := fixed_claim(config))
+            mapped.note_places(claim.path[0], config)
+        elif (made := user_claim(kind, config)) is not None:
+            self._read_user_claim(node, made, mapped, client_id)
         elif kind not in self._ignored and (
             kind != _NOTE or config.text("user.session.note") not in _NOTES
         ):
             remedy = _REMEDIES.get(kind, "give users the claim by users.* (docs/users.md)")
             self._report.leave_out(node.place, f"a mapper {quoted(kind)} is not known here", remedy)
 
-    def _read_fixed(self, config: Node, mapped: Mapped) -> None:
-        claim = fixed_claim(config)
-        if config.flag("access.token.claim"):
-            mapped.fixed.append(claim)
-        else:
-            message = "a fixed claim that is not for access tokens has no place here"
-            self._report.leave_out(config.place, message, "let the application know the value")
-
-    def _read_user_claim(self, node: Node, claim: UserClaim, mapped: Mapped) -> None:
-        path = node.below("config").text("claim.name") or claim.name
-        if self._owners.setdefault(path, claim.signature) != claim.signature:
-            message = f"another mapper makes the claim {quoted(path)} of something else"
-            remedy = (
-                "a user has the same claims at all clients here: give one of the two another name"
-            )
-            self._report.leave_out(node.place, message, remedy)
-            return
-        self.user_claims[claim.signature] = claim
+    def _read_user_claim(
+        self, node: Node, claim: UserClaim, mapped: Mapped, client_id: str | None
+    ) -> None:
         config = node.below("config")
-        if claim.is_of_roles and config.flag("access.token.claim"):
-            mapped.of_roles.append(claim)
-        if config.flag("id.token.claim") or config.flag("userinfo.token.claim"):
-            mapped.in_id_token.append(claim.name)
-        if config.flag("access.token.claim"):
-            mapped.in_access_token.append(claim.name)
+        path = config.text("claim.name") or claim.name
+        made = claim
+        if self._owners.setdefault(path, claim.signature) != claim.signature:
+            own_name = f"{path} of {client_id}"
+            if client_id is None or claim.is_nested or len(own_name) > MAX_NAME:
+                message = f"another mapper makes the claim {quoted(path)} of something else"
+                self._report.leave_out(node.place, message, "give one of the two another name")
+                return
+            mapped.sources[path] = own_name
+            made = renamed(claim, own_name)
+        self.user_claims[made.signature] = made
+        mapped.note_places(claim.name, config)
+        mapped.of_users.append(claim)
 
 
 def _read_audience(node: Node, mapped: Mapped) -> None:

@@ -13,11 +13,11 @@ from service.takeover.keycloak.mappers import Mapped, Mappers
 from service.takeover.node import Node, quoted
 
 OFFLINE = "offline_access"
-_QUIET = frozenset(
+QUIET = frozenset(
     {"web-origins", "acr", "basic", "service_account", "roles", "microprofile-jwt", "organization"}
 )
 """Scopes that Keycloak gives every client and that no user is asked about."""
-_BUILT_IN = _QUIET | {
+_BUILT_IN = QUIET | {
     *("openid", "profile", "email", "address", "phone", OFFLINE),
     *("role_list", "saml_organization"),
 }
@@ -120,39 +120,29 @@ class Apis:
         return self.by_name[name].scopes or {name}
 
 
-def add_scopes(
-    scopes: Scopes,
-    apis: Apis,
-    found: Found,
-    *,
-    used: Iterable[str],
-    in_every_id_token: set[str],
-    in_every_access_token: set[str],
-) -> None:
+def add_scopes(scopes: Scopes, apis: Apis, found: Found, *, used: Iterable[str]) -> None:
     """Add the APIs, and the scope values that clients may ask for."""
     values = apis.scope_values
     for name, api in sorted(apis.by_name.items()):
-        claims = api.claims | in_every_access_token
         entry: Mapping[str, object] = {
             "name": name,
             "scopes": sorted(api.scopes) or None,
             "secrets": api.secrets,
-            "user_claims": sorted(claims) or None,
+            "user_claims": sorted(api.claims) or None,
         }
         found.add("api_resources", api.place, entry)
-    if in_every_id_token:
-        openid = {"name": "openid", "user_claims": ["sub", *sorted(in_every_id_token)]}
-        found.add("identity_resources", "clientScopes", openid)
     for name in sorted({*used} & scopes.by_name.keys()):
         scope = scopes.by_name[name]
         if name in values:
             _add_api_scope(scope, found)
         elif name not in {"openid", OFFLINE}:
+            mapped = scope.mapped
             entry = {
                 "name": name,
                 "display_name": scope.text,
-                "show_in_discovery": False if name in _QUIET else None,
-                "user_claims": [*dict.fromkeys(scope.mapped.in_id_token)],
+                "show_in_discovery": False if name in QUIET else None,
+                "user_claims": [*dict.fromkeys([*mapped.in_id_token, *mapped.in_userinfo])],
+                "access_token_claims": [*dict.fromkeys(mapped.in_access_token)] or None,
             }
             found.add("identity_resources", scope.place, entry)
 
@@ -160,7 +150,7 @@ def add_scopes(
 def _add_api_scope(scope: ClientScope, found: Found) -> None:
     if scope.text:
         found.add("api_scopes", scope.place, {"name": scope.name, "display_name": scope.text})
-    only = set(scope.mapped.in_id_token)
+    only = {*scope.mapped.in_id_token, *scope.mapped.in_userinfo}
     if only:
         names = ", ".join(quoted(each) for each in sorted(only))
         message = f"it is a scope of an API here, and so gives no claims to ID tokens: {names}"
