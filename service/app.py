@@ -51,6 +51,7 @@ from service.tokens.access_token import ForwardedTokens
 from service.web.client_requests import ClientRequests
 from service.web.endpoint import Endpoint
 from service.web.pages.cookies import Cookie
+from service.wiring.admin import build_admin
 from service.wiring.features import Features
 from service.wiring.serving import (
     Ciba,
@@ -74,6 +75,8 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     app: web.Application
     management: web.Application | None
     """Health and metrics, where they have a port of their own."""
+    admin: web.Application | None
+    """The admin API and the console, where they are on."""
     features: Features
     draining: asyncio.Event
 
@@ -118,7 +121,13 @@ def create_app(
     management = (
         build_application(features, draining, (operations,), files_reserved=0) if apart else None
     )
-    return Service(app=app, management=management, features=features, draining=draining)
+    return Service(
+        app=app,
+        management=management,
+        admin=build_admin(features, edge, draining),
+        features=features,
+        draining=draining,
+    )
 
 
 def _discovery_endpoint(features: Features, endpoints: tuple[Endpoint, ...]) -> DiscoveryEndpoint:

@@ -22,7 +22,7 @@ import jinja2
 import pytest
 import redis.utils
 import time_machine
-from aiohttp import ClientSession, DummyCookieJar
+from aiohttp import ClientSession, DummyCookieJar, web
 from redis import Redis
 
 from service.app import create_app
@@ -214,8 +214,8 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
     starting.rsa_keys.start_over()
 
     async def started(configuration: dict[str, Any]) -> RunningService:
-        listening = starting.listen(len(runners))
-        sockets.append(listening)
+        listening, for_admin = starting.listen(len(runners)), starting.listen(len(runners) + 1)
+        sockets.extend((listening, for_admin))
         issuer = f"http://localhost:{listening.getsockname()[1]}"
         origin, slash, path = configuration["issuer"].partition("localhost:0")
         if slash and origin == "http://":
@@ -225,17 +225,18 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         usual = {"url": store_url, "timeout": "30s", "tracking": "on"}
         configuration["store"] = usual | configuration.get("store", {})
         configuration["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
+        admin_url = _place_admin(configuration, for_admin)
         # JSON is YAML, and is written faster.
         loaded = starting.configuration(json.dumps(configuration))
         events: list[object] = []
         service = create_app(loaded, events.append, environ={}, spans=spans)
-        runner = Runner(service.app, shutdown_timeout=1)
-        runners.append(runner)
-        await runner.setup()
-        await runner.listen(listening, None)
+        runners.append(await _run(service.app, listening))
+        if service.admin is not None:
+            runners.append(await _run(service.admin, for_admin))
         session = ClientSession(cookie_jar=DummyCookieJar())
         sessions.append(session)
-        return RunningService(issuer=issuer, http=session, features=service.features, events=events)
+        features = service.features
+        return RunningService(issuer, session, features, events=events, admin_url=admin_url)
 
     yield started
     for session in sessions:
@@ -244,6 +245,23 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         await runner.cleanup()
     for listening in sockets:
         listening.close()  # of a service that did not start
+
+
+def _place_admin(configuration: dict[str, Any], listening: socket) -> str | None:
+    """Put the port of the socket into the section `admin`, if there is one, and return its URL."""
+    admin = configuration.get("admin")
+    if admin is None:
+        return None
+    port = listening.getsockname()[1]
+    admin.update(url=f"http://127.0.0.1:{port}", port=port)
+    return str(admin["url"])
+
+
+async def _run(app: web.Application, listening: socket) -> Runner:
+    runner = Runner(app, shutdown_timeout=1)
+    await runner.setup()
+    await runner.listen(listening, None)
+    return runner
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ from service.tokens.requested_access import (
     check_allowed,
     check_known,
     check_understood,
+    refuse_admin_scope,
     require_access,
 )
 
@@ -100,6 +101,17 @@ def scope_is_allowed(request: AuthorizeRequest, registry: Registry) -> None:
     """Every scope value is known and in the client's registration (RFC 6749 §3.3)."""
     require_access(request.scope, request.authorization_details)
     check_allowed(request.scope, request.client, registry)
+
+
+def admin_scope_is_for_codes(request: AuthorizeRequest, registry: Registry) -> None:
+    """Tokens for the admin API come by codes, not from the front channel."""
+    if request.response_type.token:
+        refuse_admin_scope(request.scope, registry)
+
+
+def admin_scope_is_absent(request: AuthorizeRequest, registry: Registry) -> None:
+    """Neither a device nor CIBA gets tokens for the admin API."""
+    refuse_admin_scope(request.scope, registry)
 
 
 def scope_fits_response_type(request: AuthorizeRequest, registry: Registry) -> None:
@@ -159,6 +171,8 @@ CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
     tokens_can_be_bound_to_certificate: (AUTHORIZE, PAR),
     code_challenge_is_sent_when_required: (AUTHORIZE, PAR),
     scope_is_allowed: (AUTHORIZE, PAR, DEVICE, CIBA),
+    admin_scope_is_for_codes: (AUTHORIZE, PAR),
+    admin_scope_is_absent: (DEVICE, CIBA),
     scope_fits_response_type: (AUTHORIZE, PAR),
     scope_holds_openid: (CIBA,),
     tenant_is_named_when_required: (AUTHORIZE, PAR, DEVICE, CIBA),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from errno import EADDRINUSE
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from socket import socket
 from urllib.parse import urlsplit
@@ -20,13 +21,12 @@ from service.cli import apart
 from service.cli.settings import Refused, name_flags, redirect_prints_of_plugins
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, ConfigError, Finding
-from service.config.schema.server import Server
 from service.keys.schedule import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.start.load import load_to_serve
 from service.web.server.accepting import ServerTls
 from service.web.server.connections import allow_many_files
-from service.web.server.listening import CannotListen, listen
+from service.web.server.listening import CannotListen, find_places, listen
 from service.web.server.process import Listening, Process
 
 HTTP_PORT = 80
@@ -39,6 +39,8 @@ log = structlog.stdlib.get_logger(__name__)
 
 Sockets = tuple[socket, ...]
 """The sockets of one worker: of the public port, and of those for certificates and operators where they are separate."""
+TlsByPort = Mapping[str, ServerTls]
+"""The certificates by the name of the port; one that is not there has no TLS."""
 
 
 def load(file: Path, environ: Mapping[str, str]) -> Configuration:
@@ -58,7 +60,7 @@ def run(
     _warn(configuration)
     allow_many_files()
     serving = Serving(configuration=configuration, environ=environ, flags=flags, watch=watch)
-    places = _listen(configuration.server)
+    places = _listen(configuration)
     if len(places) == 1:
         uvloop.run(serving.serve(places[0], announce=True))
     else:
@@ -91,7 +93,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     flags: Mapping[str, str]
     """The flags of the command by the variables that they stand for."""
     watch: bool
-    made: tuple[Service, tuple[ServerTls, ...]] | None = None
+    made: tuple[Service, TlsByPort] | None = None
     """The service, if it was built before this process was forked."""
 
     def before_forks(self) -> Serving:
@@ -103,19 +105,14 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         made = self.make()
         return self if wanted_exporters(self.environ) else msgspec.structs.replace(self, made=made)
 
-    def make(self) -> tuple[Service, tuple[ServerTls, ...]]:
+    def make(self) -> tuple[Service, TlsByPort]:
         """Build everything; show what cannot be built as a problem of the configuration."""
-        server = self.configuration.server
         try:
             spans = open_tracing(self.environ, issuer=self.configuration.issuer)
             service = create_app(
                 self.configuration, environ=self.environ, spans=spans, read=self.read
             )
-            asking = (False,) if server.mtls_port is None else (False, True)
-            tls = [
-                ServerTls(server.tls, asks_for_certificates=asks) for asks in asking if server.tls
-            ]
-            return service, tuple(tls)
+            return service, _read_tls(self.configuration)
         except CannotServe as error:
             problem = self.configuration.problem(error.finding)
             raise Refused([problem]) from error
@@ -148,15 +145,19 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         service, tls = self.made or self.make()
         server, registry = self.configuration.server, service.features.shared.registry
         linger = server.shutdown_linger
-        ports = _by_port(sockets, server)
-        public = [
-            (each, of_port)
-            for port, of_port in zip(ports, tls or (None,), strict=False)
-            for each in port
+        by_port = _by_port(sockets, self.configuration)
+        apps = (
+            (service.app, ("public", "mtls")),
+            (service.management, ("management",)),
+            (service.admin, ("admin",)),
+        )
+        listening = [
+            Listening(
+                app, [(each, tls.get(port)) for port in ports for each in by_port.get(port, ())]
+            )
+            for app, ports in apps
+            if app is not None
         ]
-        listening = [Listening(service.app, public)]
-        if service.management is not None:
-            listening.append(Listening(service.management, [(each, None) for each in ports[-1]]))
         process = Process(
             listening=listening,
             draining=service.draining,
@@ -169,27 +170,55 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         async def report_start() -> None:
             ready()
             if announce:
-                for each in ports[0]:
-                    click.echo(f"listening on {_url(each, secure=bool(tls))}", err=True)
+                for each in by_port["public"]:
+                    click.echo(f"listening on {_url(each, secure='public' in tls)}", err=True)
 
         await process.run(report_start)
 
 
-def _by_port(sockets: Sequence[socket], server: Server) -> Sequence[Sockets]:
-    """Return the sockets of each port, in their order."""
-    count = 1 + (server.mtls_port is not None) + (server.management_port is not None)
-    places = len(sockets) // count
-    return [tuple(sockets[at : at + places]) for at in range(0, len(sockets), places)]
+def _ports(configuration: Configuration) -> Mapping[str, tuple[Sequence[str], int]]:
+    """Return each port by its name, with the hosts to listen on."""
+    server, admin = configuration.server, configuration.admin
+    ports = {
+        "public": (server.host, server.port),
+        "mtls": (server.host, server.mtls_port),
+        "management": (server.host, server.management_port),
+        "admin": (admin.host, admin.port) if admin else ((), None),
+    }
+    return {name: (hosts, port) for name, (hosts, port) in ports.items() if port is not None}
 
 
-def _check(tls: Sequence[ServerTls]) -> None:
+def _by_port(sockets: Sequence[socket], configuration: Configuration) -> Mapping[str, Sockets]:
+    """Return the sockets of each port by its name, in their order."""
+    following = iter(sockets)
+    return {
+        name: tuple(islice(following, len(find_places(hosts))))
+        for name, (hosts, _) in _ports(configuration).items()
+    }
+
+
+def _read_tls(configuration: Configuration) -> TlsByPort:
+    """Read the certificates of each port that has TLS; raise OSError if the files do not work together."""
+    server, admin = configuration.server, configuration.admin
+    read: dict[str, ServerTls] = {}
+    if server.tls:
+        read["public"] = ServerTls(server.tls)
+    if server.tls and server.mtls_port is not None:
+        read["mtls"] = ServerTls(server.tls, asks_for_certificates=True)
+    if admin and admin.tls:
+        read["admin"] = ServerTls(admin.tls)
+    return read
+
+
+def _check(tls: TlsByPort) -> None:
     """Raise CannotServe if the TLS files, as they are now, do not work together."""
-    try:
-        for each in tls:
+    for port, each in tls.items():
+        try:
             each.check()
-    except OSError as error:
-        message = f"the files do not work together: {error.strerror or type(error).__name__}"
-        raise CannotServe(Finding(("server", "tls"), message)) from error
+        except OSError as error:
+            section = "admin" if port == "admin" else "server"
+            message = f"the files do not work together: {error.strerror or type(error).__name__}"
+            raise CannotServe(Finding((section, "tls"), message)) from error
 
 
 def _url(listening: socket, *, secure: bool) -> str:
@@ -197,12 +226,10 @@ def _url(listening: socket, *, secure: bool) -> str:
     return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _listen(server: Server) -> list[Sockets]:
-    ports = [server.port, server.mtls_port, server.management_port]
+def _listen(configuration: Configuration) -> list[Sockets]:
     try:
-        return listen(
-            server.host, [port for port in ports if port is not None], workers=server.workers
-        )
+        ports = [*_ports(configuration).values()]
+        return listen(ports, workers=configuration.server.workers)
     except CannotListen as error:
         remedy = "; choose another port by --port or SERVICE_PORT" * (error.number == EADDRINUSE)
         raise click.ClickException(f"{error}{remedy}") from error

@@ -15,19 +15,16 @@ _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "opt
 """Their values are not shown; a handler's options may contain the key of an API, and a schema is long."""
 _DERIVED = frozenset(
     {
-        *("tenancy", "apis_by_identifier", "resources_by_scope"),
-        *(
-            "clients_by_mark",
-            "permissions",
-            "longest_token",
-            "generation",
-            "client_authorities",
-            "lines",
-        ),
+        *("tenancy", "apis_by_identifier", "resources_by_scope", "admin_scopes", "lines"),
+        *("clients_by_mark", "permissions", "longest_token", "generation", "client_authorities"),
         *("default_signing_alg", "introspection_signing_alg", "is_valid", "position"),
     }
 )
 """Fields that follow from other entries and fields, whose changes are shown."""
+_RELOADED = frozenset(
+    f"admin.{key}" for key in ("allowed_users", "readers", "writers", "required_acr")
+)
+"""Settings that a reload changes with the registry."""
 _NAMING_FIELDS = ("username", "acr", "handler")
 
 
@@ -35,8 +32,9 @@ def settings_changes(before: Configuration, after: Configuration) -> Iterator[st
     """Yield the settings outside of the registry that differ, such as `server.port`."""
     for name in Settings.__struct_fields__:
         old, new = getattr(before, name), getattr(after, name)
-        if isinstance(new, msgspec.Struct):
-            yield from (f"{name}.{key}" for key, *_ in _changed_fields(old, new))
+        if isinstance(old, msgspec.Struct) and isinstance(new, msgspec.Struct):
+            changed = (f"{name}.{key}" for key, *_ in _changed_fields(old, new))
+            yield from (key for key in changed if key not in _RELOADED)
         elif old != new:
             yield name
 
@@ -47,8 +45,8 @@ def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
         if kind in _DERIVED:
             continue
         old, new = _by_name(getattr(before, kind)), _by_name(getattr(after, kind))
-        yield from (f"- {kind}[{name}]" for name in old if name not in new)
-        yield from (f"+ {kind}[{name}]" for name in new if name not in old)
+        yield from (f"- {_entry(kind, name)}" for name in old if name not in new)
+        yield from (f"+ {_entry(kind, name)}" for name in new if name not in old)
         for name in (name for name in new if name in old):  # in the order of the file, not of a set
             if old[name] is new[name] or old[name] == new[name]:
                 continue
@@ -58,10 +56,17 @@ def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
                 if key not in _DERIVED
             ]
             if changed:
-                yield from (f"~ {kind}[{name}]", *changed)
+                yield from (f"~ {_entry(kind, name)}", *changed)
+
+
+def _entry(kind: str, name: str) -> str:
+    return f"{kind}[{name}]" if name else kind
 
 
 def _by_name(entries: object) -> Mapping[str, object]:
+    """Return the entries of a list or section by their names; a section that is one entry has none."""
+    if isinstance(entries, msgspec.Struct):
+        return {"": entries}
     if isinstance(entries, dict):
         return cast("dict[str, object]", entries)
     if isinstance(entries, tuple):

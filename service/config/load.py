@@ -23,7 +23,7 @@ from service.config.schema.users import SOURCES
 from service.model.catalogue import Catalogue
 
 _SETTINGS = Settings.__struct_fields__
-_NO_CONTENT = {*_SETTINGS, "include"}
+_NO_CONTENT = {*_SETTINGS, "include"} - {"admin"}
 """The keys that say nothing of the registry, apart from `users.list`."""
 _SHOWN_WITH_LINES = ("clients", "api_resources")
 
@@ -91,6 +91,8 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
         tls, signing, templates = file.server.tls, file.signing, file.ui.templates
         read_again: list[object] = [each.schema for each in file.authorization_details_types]
         read_again += [tls.certificate, tls.private_key, tls.client_ca] if tls else []
+        admin_tls = file.admin.tls if file.admin else None
+        read_again += [admin_tls.certificate, admin_tls.private_key] if admin_tls else []
         read_again += [file.mtls.client_ca, *(tenant.logo for tenant in file.tenants)]
         read_again += [key.path for key in signing.keys] if signing.source == "files" else []
         read_again += [each.jwks for each in signing.verify_only]
@@ -106,7 +108,13 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
 
 
 def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Problem]:
-    kept: list[Location] = [(), ("server", "tls"), ("signing", "keys"), ("signing",)]
+    kept: list[Location] = [
+        (),
+        ("server", "tls"),
+        ("admin", "tls"),
+        ("signing", "keys"),
+        ("signing",),
+    ]
     kept += [("signing", "encryption_key"), ("users", "source")]
     kept += [("users", name) for name in SOURCES if name == file.users.source]
     kept += [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from service.config.schema.file import ConfigurationFile
 from service.model import registry
+from service.model.admin import READ, SCOPES, WRITE, Admin
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.grant_types import ExtensionGrantRegistration
@@ -39,7 +40,8 @@ def build_registry(
     """Build the registry of a file, which a reload replaces as a whole."""
     algorithm = next((alg for alg in file.signing.algorithms if alg in FAPI2_ALGORITHMS), None)
     resources = _api_resources(file, algorithm)
-    by_scope = _resources_by_scope(resources.values())
+    every = {**resources, **_admin_api(file.admin)}
+    by_scope = _resources_by_scope(every.values())
     providers, tenants = _by_name(file.identity_providers), _by_name(file.tenants)
     clients = {
         entry.client_id: client_of(entry, resources, fapi2_algorithm=algorithm)
@@ -49,7 +51,8 @@ def build_registry(
     return registry.Registry(
         clients=clients,
         api_resources=resources,
-        api_scopes=undescribed | {entry.name: entry for entry in file.api_scopes},
+        api_scopes=undescribed
+        | {entry.name: entry for entry in (*file.api_scopes, *_admin_scopes(file.admin))},
         identity_resources=_identity_resources(file),
         identity_providers=providers,
         trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
@@ -63,9 +66,11 @@ def build_registry(
         token_exchange=_exchange_rules(file, rule_positions),
         trust_domains={entry.name: entry for entry in file.trust_domains},
         mfa=file.mfa,
+        admin=file.admin,
         users=file.users.list,
-        apis_by_identifier=_apis_by_identifier(resources),
+        apis_by_identifier=_apis_by_identifier(every),
         resources_by_scope=by_scope,
+        admin_scopes=frozenset() if file.admin is None else SCOPES,
         clients_by_mark=_by_mark(clients.values()),
         permissions=_permissions(clients.values()),
         client_authorities=file.client_ca.read_bytes() if file.client_ca else None,
@@ -73,6 +78,32 @@ def build_registry(
         lines=lines,
         generation=generation,
     )
+
+
+def _admin_api(admin: Admin | None) -> Mapping[str, registry.ApiResource]:
+    """Return the admin API as an audience; it is no API resource that introspects, delegates or is asked about at a gateway."""
+    if admin is None or admin.url is None:
+        return {}
+    api = registry.ApiResource(
+        name=admin.url, url=admin.url, scopes=SCOPES, introspection_signing_alg=None
+    )
+    return {api.name: api}
+
+
+def _admin_scopes(admin: Admin | None) -> tuple[registry.ApiScope, ...]:
+    if admin is None:
+        return ()
+    read = registry.ApiScope(
+        name=READ, display_name="Look at clients, users and sessions", show_in_discovery=False
+    )
+    write = registry.ApiScope(
+        name=WRITE,
+        display_name="End sessions, grants and second factors of all users",
+        emphasize=True,
+        show_in_discovery=False,
+        required_acr=admin.required_acr,
+    )
+    return read, write
 
 
 def _identity_resources(file: ConfigurationFile) -> Mapping[str, registry.IdentityResource]:

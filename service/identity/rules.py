@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
+from service.model import types
 from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
 from service.model.tenant import CLAIM
 from service.model.user import HASHED, is_any_met
@@ -118,17 +119,27 @@ def allowed_users_can_exist(file: ConfigurationFile) -> Iterator[Finding]:
     users = [{**user.claims, "sub": user.sub} for user in file.users.list]
     tenants = frozenset(tenant.name for tenant in file.tenants)
     met: dict[str, bool] = {}  # many clients may have the same conditions
+    for location, condition, of_tenants in _find_conditions(file):
+        found = [*_judge_condition(condition, of_tenants or tenants)]
+        yield from (each.below(*location) for each in found)
+        if not are_listed or found:
+            continue
+        if (key := repr(condition)) not in met:
+            met[key] = any(is_any_met([condition], user) for user in users)
+        if not met[key]:
+            yield warning(location, "no user of users.list meets it")
+
+
+def _find_conditions(
+    file: ConfigurationFile,
+) -> Iterator[tuple[Location, types.Condition, frozenset[str]]]:
+    """Yield the conditions on users of clients and of the admin API, with the tenants that they may be of."""
     for at, client in enumerate(file.clients):
         for position, condition in enumerate(client.allowed_users):
-            location = ("clients", at, "allowed_users", position)
-            found = [*_judge_condition(condition, client.tenants or tenants)]
-            yield from (each.below(*location) for each in found)
-            if not are_listed or found:
-                continue
-            if (key := repr(condition)) not in met:
-                met[key] = any(is_any_met([condition], user) for user in users)
-            if not met[key]:
-                yield warning(location, "no user of users.list meets it")
+            yield ("clients", at, "allowed_users", position), condition, frozenset(client.tenants)
+    for key in ("allowed_users", "readers", "writers") if file.admin else ():
+        for position, condition in enumerate(getattr(file.admin, key)):
+            yield ("admin", key, position), condition, frozenset()
 
 
 def _judge_condition(

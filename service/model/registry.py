@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 import msgspec
 
 from service.model import types
+from service.model.admin import Admin
 from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.client import Client, Permissions
 from service.model.grant_types import ExtensionGrantRegistration
@@ -223,15 +224,18 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     token_exchange: tuple[ExchangeRule, ...]
     trust_domains: Mapping[str, TrustDomain]
     mfa: Mfa
+    admin: Admin | None
     users: tuple[User, ...]
     client_authorities: bytes | None
     """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
     tenancy: Tenancy
     """Derived: what decides which tenant a user belongs to."""
     apis_by_identifier: Mapping[str, ApiResource]
-    """Derived: the API resources by their names, and by their URLs as they are registered and in normal form."""
+    """Derived: the API resources by their names, and by their URLs as they are registered and in normal form, the admin API among them."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
-    """Derived: the API resources of each scope value."""
+    """Derived: the API resources of each scope value, the admin API among them."""
+    admin_scopes: frozenset[str]
+    """Derived: the scope values of the admin API; none where it is off."""
     longest_token: int
     """Derived: the longest lifetime in seconds of a signed token of any client."""
     clients_by_mark: Mapping[str, Client]

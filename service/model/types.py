@@ -322,7 +322,26 @@ JsonSchema = Annotated[
 LinkName = Literal["help", "privacy", "imprint", "forgot_password", "change_password", "register"]
 """The operator's own pages that are linked from ours."""
 Port = Annotated[int, Meta(ge=0, le=65535)]
+
 Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST_TEXT)]
+
+
+def _hosts(value: object) -> object:
+    """Return the hosts of a text with commas, which is how a variable has several."""
+    if not isinstance(value, str):
+        return value
+    return [host for each in value.split(",") if (host := each.strip())]
+
+
+_HOST: dict[str, object] = {"type": "string", "minLength": 1}
+Hosts = Annotated[
+    tuple[Text, ...],
+    Before(_hosts),
+    Meta(min_length=1),
+    written_as(_HOST, {"type": "array", "items": _HOST, "minItems": 1}),
+]
+"""The addresses to listen on."""
+
 Query = Annotated[str, Meta(min_length=1, max_length=10_000)]
 Uri = Annotated[str, Meta(min_length=1, max_length=2048)]
 ShortName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}$")]

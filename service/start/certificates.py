@@ -7,19 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from service.config.problem import Finding, encrypted_key
+from service.config.problem import Finding, Location, encrypted_key
 from service.config.schema.file import ConfigurationFile
+from service.config.schema.server import Tls
+from service.model.admin import AdminTls
 from service.tls import KeyIsEncrypted, show_certificate
 
 
 def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
-    """The service's own certificate and private key are a pair."""
-    tls = file.server.tls
-    if tls is None or not (tls.certificate.is_file() and tls.private_key.is_file()):
+    """The service's own certificates and private keys are pairs."""
+    if file.server.tls is not None:
+        yield from _judge_pair(("server", "tls"), file.server.tls, file.server.tls.client_ca)
+    if file.admin is not None and file.admin.tls is not None:
+        yield from _judge_pair(("admin", "tls"), file.admin.tls, None)
+
+
+def _judge_pair(place: Location, tls: Tls | AdminTls, client_ca: Path | None) -> Iterator[Finding]:
+    if not (tls.certificate.is_file() and tls.private_key.is_file()):
         return
     unfit = [
-        Finding(("server", "tls", name), reason)
-        for name, path in (("certificate", tls.certificate), ("client_ca", tls.client_ca))
+        Finding((*place, name), reason)
+        for name, path in (("certificate", tls.certificate), ("client_ca", client_ca))
         if path is not None and (reason := _find_certificate_problem(path)) is not None
     ]
     if unfit:
@@ -29,10 +37,10 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         show_certificate(context, tls.certificate, tls.private_key)
     except KeyIsEncrypted:
-        yield encrypted_key(("server", "tls", "private_key"))
+        yield encrypted_key((*place, "private_key"))
     except OSError as error:
         message = f"is no private key, PEM, of the certificate: {error.strerror}"
-        yield Finding(("server", "tls", "private_key"), message)
+        yield Finding((*place, "private_key"), message)
 
 
 def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:

@@ -29,7 +29,8 @@ def _authenticates_by_keys(file: ConfigurationFile) -> bool:
 
 
 def _names_certificates(file: ConfigurationFile) -> bool:
-    named = (file.server.tls, file.outgoing.ca_file, file.mtls.client_ca)
+    admin_tls = file.admin.tls if file.admin else None
+    named = (file.server.tls, admin_tls, file.outgoing.ca_file, file.mtls.client_ca)
     return any(named) or bool(urlsplit(file.store.url).query)
 
 

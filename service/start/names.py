@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from service.config.problem import Finding, Location, nearest, report_unknown, warning
 from service.config.reading.source import LISTS
 from service.config.schema.file import ConfigurationFile
+from service.model.admin import SCOPES
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
@@ -159,6 +160,7 @@ def checks_ask_for_scopes_of_their_api(file: ConfigurationFile) -> Iterator[Find
 def _known_scopes(file: ConfigurationFile) -> set[str]:
     described = (*file.identity_resources, *file.api_scopes)
     names = {*IDENTITY_RESOURCES, *(one.name for one in described), OFFLINE_ACCESS}
+    names |= SCOPES if file.admin else set()
     return names | api_scope_names(file.api_resources)
 
 

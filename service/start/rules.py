@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from service.admin import rules as admin
 from service.ciba import rules as ciba
 from service.clients.rules import grants_and_uris as clients
 from service.clients.rules import keys_and_secrets as credentials
@@ -55,6 +56,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         users.passwords_are_hashed,
         credentials.confidential_clients_have_credentials,
         *service.FILE_RULES,
+        *admin.FILE_RULES,
         *factors.FILE_RULES,
         *identity_providers.FILE_RULES,
         extensions.plugins_have_their_signatures,

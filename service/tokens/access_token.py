@@ -15,6 +15,7 @@ from service.model.client import Client
 from service.model.handle import new_handle
 from service.model.registry import ApiResource, LiveRegistry
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
+from service.protocol.errors import InvalidScope
 from service.protocol.octets import random_text
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
@@ -79,6 +80,8 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
     ) -> MintedToken:
         """Make an access token for a target of the authorization, for `at_most` seconds or until `ends_at` if given."""
         now, (for_apis, details) = clock(), target
+        if for_apis.is_for_admin_api and not may_administer(authorization, client):
+            raise InvalidScope("scope holds a value of the admin API, which this token is not for")
         lifetime = min(client.access_token_lifetime, at_most, _end(authorization, ends_at) - now)
         is_reference = client.access_token_type == "reference" and not always_jwt
         handle = new_handle("access_token", authorization.id) if is_reference else None
@@ -116,6 +119,15 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
             authorization_details=details,
             writes=() if write is None else (write,),
         )
+
+
+def may_administer(authorization: Authorization, client: Client) -> bool:
+    """Return whether a token may be for the admin API: one of a configured client itself, or of a user by a code."""
+    is_direct = authorization.act is None and authorization.source is None
+    grant_type = None if authorization.subject is None else "authorization_code"
+    return (
+        is_direct and authorization.grant_type == grant_type and not client.dynamically_registered
+    )
 
 
 def _sign(claims: dict[str, object], client: Client, key: Key) -> Awaitable[str]:

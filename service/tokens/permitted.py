@@ -141,9 +141,16 @@ def may_use(
     if permissions.tenants and tenant not in permissions.tenants:
         return False
     allowed = permissions.allowed_users
-    return allowed is None or allowed.include(
-        {**claims, "sub": subject, **({CLAIM: tenant} if registry.tenants else {})}
-    )
+    return allowed is None or allowed.include(with_identity(claims, subject, idp, registry))
+
+
+def with_identity(
+    claims: Mapping[str, object], subject: str, idp: str | None, registry: Registry
+) -> Mapping[str, object]:
+    """Return the claims that conditions on users are about: with `sub`, and the tenant where there are tenants."""
+    if not registry.tenants:
+        return {**claims, "sub": subject}
+    return {**claims, "sub": subject, CLAIM: registry.tenancy.find_name(idp, claims)}
 
 
 async def find_user_claims(

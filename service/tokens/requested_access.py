@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from service.tokens.liveness import SingleUse
     from service.tokens.refresh_token import MintedRefreshToken
 
+CLIENT_CREDENTIALS = "client_credentials"
+
 Access = tuple[frozenset[str], tuple[str, ...], tuple[Detail, ...]]
 """A scope, API resources, and authorization_details."""
 
@@ -48,6 +50,8 @@ def requested_access(params: Params, client: Client, registry: Registry, grant: 
         raise InvalidAuthorizationDetails("this grant_type takes no authorization_details")
     rule = grant.scope_rule
     scope = requested_scope(params, client, registry, rule, details)
+    if scope and rule not in _JUDGED_LATER and params.get("grant_type") != CLIENT_CREDENTIALS:
+        refuse_admin_scope(scope, registry)
     asked = params.every("resource")
     if not asked or rule is ScopeRule.OF_GRANT:
         return scope, (), details
@@ -83,7 +87,7 @@ def requested_scope(
         raise InvalidScope("scope is missing")
     if details:
         return frozenset()
-    scope = client.allowed_scopes & frozenset(registry.api_scopes)
+    scope = client.allowed_scopes & frozenset(registry.api_scopes) - registry.admin_scopes
     if rule is ScopeRule.DEFAULTED:
         require_scope(scope)
     return scope
@@ -113,6 +117,13 @@ def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> 
         if not is_allowed:
             refused = RefusedValue("scope", value, client.client_id)
             raise InvalidScope(message, refused=refused)
+
+
+def refuse_admin_scope(scope: frozenset[str], registry: Registry) -> None:
+    """Raise InvalidScope for a scope value of the admin API, where the request is for no token that may have one."""
+    for value in scope & registry.admin_scopes:
+        message = "scope holds a value of the admin API, for which there are only codes and client_credentials"
+        raise InvalidScope(message, refused=RefusedValue("scope", value))
 
 
 def check_known(

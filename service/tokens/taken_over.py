@@ -24,6 +24,11 @@ _JTI_LENGTH = 32
 """Unlike that of any `jti` or name of a token of this service, so that none is taken for another."""
 
 
+def is_taken_over(jti: str) -> bool:
+    """Return whether the server before has made the access token with this `jti`."""
+    return len(jti) == _JTI_LENGTH
+
+
 def read_claims(claims: VerifiedClaims, *, issuer: str) -> VerifiedClaims:
     """Return the claims by the names of this service; JwtRefused unless they are those of an access token.
 

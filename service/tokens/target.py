@@ -40,6 +40,8 @@ class Target(msgspec.Struct, frozen=True):
     """The scope as the claim and the response write it."""
     aud: str | tuple[str, ...] | None
     """The `aud` claim: a string for one API (RFC 7519 §4.1.3), None for this service alone."""
+    is_for_admin_api: bool
+    """Whether the admin API is among its APIs, which few tokens may be for."""
 
 
 FoundTarget = tuple[Target, tuple[Detail, ...]]
@@ -160,6 +162,7 @@ def _find_target(
         required_contexts(registry, scope, audience),
         format_scope(scope),
         sorted_audience if len(audience) > 1 else next(iter(audience), None),
+        not registry.admin_scopes.isdisjoint(scope),
     )
 
 

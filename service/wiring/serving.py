@@ -277,8 +277,9 @@ def build_application(
     endpoints: Iterable[Endpoint],
     *,
     files_reserved: int = FILES_RESERVED,
+    url: str | None = None,
 ) -> web.Application:
-    """Return an app with these endpoints."""
+    """Return an app with these endpoints, below the issuer and its other URLs, or below `url` alone."""
     shared, server = features.shared, features.shared.configuration.server
     spans, has_dynamic_clients = shared.spans, shared.has_dynamic_clients
     routes = [route for endpoint in endpoints for route in endpoint.routes()]
@@ -292,7 +293,9 @@ def build_application(
     )
     app[GATE] = Gate(
         direct=DirectRoutes(direct),
-        mount=Mount(filter(None, (shared.issuer, server.mtls_base_url)), paths, shared.aliases),
+        mount=Mount(filter(None, (shared.issuer, server.mtls_base_url)), paths, shared.aliases)
+        if url is None
+        else Mount((url,), paths),
         cors=Cors(
             direct,
             registry=shared.registry,
@@ -300,7 +303,7 @@ def build_application(
             # keycloak-js sends its token requests with credentials.
             with_credentials=TOKEN if "keycloak" in shared.configuration.path_aliases else None,
         ),
-        security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
+        security_headers=SecurityHeaders(is_https=(url or shared.issuer).startswith("https:")),
         draining=draining,
         max_body_bytes=server.max_body_bytes,
         caller=build_client_address(server),

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 import orjson
+import yarl
 from aiohttp import ClientSession
 
 from service.wiring.features import Features
@@ -51,6 +52,28 @@ class RunningService:
     http: ClientSession
     features: Features
     events: list[object] = field(default_factory=list)
+    admin_url: str | None = None
+    """Where the admin API is, if it is on."""
+
+    async def admin(
+        self,
+        method: str,
+        path: str,
+        token: str | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """A request to the admin API."""
+        sent = {**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})}
+        async with self.http.request(
+            method,
+            yarl.URL(f"{self.admin_url}{path}", encoded=True),
+            headers=sent,
+            allow_redirects=False,
+            **options,
+        ) as response:
+            return Answer(response.status, response.headers, await response.read())
 
     async def post(
         self,

@@ -83,7 +83,7 @@ def test_a_machine_without_ipv6_serves_ipv4(
     monkeypatch: pytest.MonkeyPatch, hosts: Sequence[str]
 ) -> None:
     monkeypatch.setattr(listening, "_has_ipv6", lambda: False)
-    ((opened,),) = listening.listen(hosts, [0], workers=1)
+    ((opened,),) = listening.listen([(hosts, 0)], workers=1)
     with opened:
         assert opened.family is socket.AF_INET
         socket.create_connection((FOUR, opened.getsockname()[1])).close()

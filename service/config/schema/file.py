@@ -20,6 +20,7 @@ from service.config.schema.server import (
 from service.config.schema.store import Store
 from service.config.schema.users import Users
 from service.model import registry, types
+from service.model.admin import Admin
 from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.backchannel import Ciba
 from service.model.client_entry import ClientEntry
@@ -146,6 +147,8 @@ class Settings(types.Confidential, frozen=True, kw_only=True):
     client_id_metadata: ClientIdMetadata = ClientIdMetadata()
     users: Users = Users()
     ui: Ui = Ui()
+    admin: Admin | None = None
+    """The admin API and the console; null: neither. A reload changes who may use them, and nothing else of it."""
 
     @property
     def client_ca(self) -> Path | None:

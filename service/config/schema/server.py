@@ -20,16 +20,6 @@ def _workers(value: object) -> int:
     raise types.expected("a number of processes, or auto")
 
 
-def _hosts(value: object) -> object:
-    """Return the hosts of a text with commas, which is how a variable has several."""
-    if not isinstance(value, str):
-        return value
-    return [host for each in value.split(",") if (host := each.strip())]
-
-
-_HOST: dict[str, object] = {"type": "string", "minLength": 1}
-
-
 class Tls(msgspec.Struct, frozen=True, kw_only=True):
     """TLS of this service itself, if no proxy in front of it does that."""
 
@@ -47,12 +37,7 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
 class Server(msgspec.Struct, frozen=True, kw_only=True):
     """The address, the processes and the limits of the server."""
 
-    host: Annotated[
-        tuple[types.Text, ...],
-        types.Before(_hosts),
-        msgspec.Meta(min_length=1),
-        types.written_as(_HOST, {"type": "array", "items": _HOST, "minItems": 1}),
-    ] = ("127.0.0.1",)
+    host: types.Hosts = ("127.0.0.1",)
     """The addresses to listen on, one or a list: `::` for all of the machine, of IPv6 and IPv4 (of IPv4 alone where there is no
     IPv6), 0.0.0.0 for all of IPv4. All ports are there."""
     port: types.Port = 8080

@@ -64,6 +64,8 @@ def _find_required_acr(file: ConfigurationFile) -> Iterator[tuple[Location, str 
     for at, api in enumerate(file.api_resources):
         for check, demand in api.checks.items():
             yield ("api_resources", at, "checks", check, "acr"), demand.acr
+    if file.admin is not None:
+        yield ("admin", "required_acr"), file.admin.required_acr
 
 
 def default_acr_values_exist(file: ConfigurationFile) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from struct import pack
 import structlog
 
 from service.config.schema.server import Tls
+from service.model.admin import AdminTls
 from service.tls import make_context, show_certificate
 from service.web.server.connections import HEAD_SECONDS, SECONDS_BETWEEN_WARNINGS, Connections
 
@@ -45,7 +46,7 @@ log = structlog.stdlib.get_logger(__name__)
 class ServerTls:
     """A certificate that can be replaced; open connections keep the old one."""
 
-    def __init__(self, settings: Tls, *, asks_for_certificates: bool = False) -> None:
+    def __init__(self, settings: Tls | AdminTls, *, asks_for_certificates: bool = False) -> None:
         """Read the files; raise OSError (ssl.SSLError too) if they do not work together."""
         self.settings = settings
         self.asks_for_certificates = asks_for_certificates
@@ -63,10 +64,11 @@ class ServerTls:
         context = make_context(ssl.Purpose.CLIENT_AUTH)
         context.set_ciphers(CIPHERS_OF_TLS_1_2)
         show_certificate(context, self.settings.certificate, self.settings.private_key)
-        if self.asks_for_certificates and self.settings.client_ca is not None:
+        client_ca = self.settings.client_ca if isinstance(self.settings, Tls) else None
+        if self.asks_for_certificates and client_ca is not None:
             # Which client needs a certificate says its registration (RFC 8705 §2).
             context.verify_mode = ssl.CERT_OPTIONAL
-            context.load_verify_locations(self.settings.client_ca)
+            context.load_verify_locations(client_ca)
             # A resumed session would not show the whole chain, and not be verified by newer authorities.
             context.options |= ssl.OP_NO_TICKET
             context.num_tickets = 0

@@ -42,18 +42,19 @@ class Place(msgspec.Struct, frozen=True):
         )
 
 
-def listen(hosts: Sequence[str], ports: Sequence[int], *, workers: int) -> list[tuple[socket, ...]]:
+def listen(ports: Sequence[tuple[Sequence[str], int]], *, workers: int) -> list[tuple[socket, ...]]:
     """Open the sockets of every worker, to which the system distributes connections evenly.
 
-    Those of a worker are in the order of the ports, as many for each as there are places; raise CannotListen.
+    Those of a worker are in the order of the ports, each of which is served at hosts of its own: as many for each as
+    `find_places` finds for these; raise CannotListen.
     """
     at_ports = [
-        opened for port in ports for opened in _listen_at(_find_places(hosts), port, workers)
+        opened for hosts, port in ports for opened in _listen_at(find_places(hosts), port, workers)
     ]
     return list(zip(*at_ports, strict=True))
 
 
-def _find_places(hosts: Sequence[str]) -> list[Place]:
+def find_places(hosts: Sequence[str]) -> list[Place]:
     """Return where to listen: on a machine without IPv6, all its addresses are those of IPv4."""
     if EVERYWHERE not in hosts:
         return [Place(host) for host in hosts]

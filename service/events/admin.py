@@ -1,0 +1,43 @@
+"""Events of the admin API and the console."""
+
+from __future__ import annotations
+
+from service.events.event import Event, EventCounter
+
+
+class AdminRefused(Event, frozen=True, kw_only=True):
+    """A request to the admin API or the console was refused: its token, its user or its Host header is not the right one.
+
+    `client_id` and `subject` are those of the token, if it was a good one.
+    """
+
+    level = "warning"
+    counter = EventCounter(
+        "admin_refusals", "Refused requests to the admin API and the console.", ("error",)
+    )
+    method: str
+    endpoint: str
+    """The path as docs/operations/admin.md writes it, without names of users."""
+    error: str
+    cause: str
+    client_id: str | None = None
+    subject: str | None = None
+    address: str
+
+
+class AdminAction(Event, frozen=True, kw_only=True):
+    """An operator ended or changed something by the admin API or the console.
+
+    `actor_client_id` and `actor_subject` say who did it, without a user if a client acted for itself; `subject`, `client_id` and
+    `target` say whose, and what: the id of a session, grant, key or message. `count` is how much there was.
+    """
+
+    counter = EventCounter("admin_actions", "What operators ended or changed.", ("action",))
+    action: str
+    actor_client_id: str
+    actor_subject: str | None
+    subject: str | None = None
+    client_id: str | None = None
+    target: str | None = None
+    count: int
+    address: str

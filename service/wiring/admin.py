@@ -1,0 +1,56 @@
+"""Builds the application of the admin listener, which shares nothing with the public one but the parts below it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import web
+
+from service.admin.access import Access
+from service.admin.api import AdminApi, Row
+from service.admin.reading import registry_rows
+from service.clients.proofs import DpopProofs
+from service.web.endpoint import Endpoint
+from service.web.key_proofs import KeyProofs, TokenGuard
+from service.wiring.features import Features
+from service.wiring.serving import Edge, build_application
+
+
+def build_admin(features: Features, edge: Edge, draining: asyncio.Event) -> web.Application | None:
+    """Return the application; None where the admin API is off."""
+    shared = features.shared
+    settings = shared.configuration.admin
+    if settings is None or settings.url is None:
+        return None
+    access = Access(
+        url=settings.url,
+        guard=_build_guard(features, edge, settings.url),
+        users=shared.users,
+        registry=shared.registry,
+        emit=shared.emit,
+    )
+    endpoints: tuple[Endpoint, ...] = (AdminApi(access=access, rows=admin_rows(features)),)
+    app = build_application(features, draining, endpoints, files_reserved=0, url=settings.url)
+    app.middlewares.append(access.require_host)
+    return app
+
+
+def admin_rows(features: Features) -> tuple[Row, ...]:
+    """Return all rows of the admin API. To add some: a function in `admin/` that returns them, and a line here."""
+    return (*registry_rows(features.shared.registry),)
+
+
+def _build_guard(features: Features, edge: Edge, url: str) -> TokenGuard:
+    """Build what accepts access tokens, whose proofs of possession are for URLs of the admin API."""
+    dpop = features.dpop
+    own = DpopProofs(
+        base_urls=(url.rstrip("/"),),
+        lifetime=dpop.lifetime,
+        clock_skew=dpop.clock_skew,
+        nonces=dpop.nonces,
+        stores=dpop.stores,
+    )
+    proofs = KeyProofs(dpop=own, room=features.shared.room, client_address=edge.client_address)
+    return TokenGuard(
+        active_tokens=features.active_tokens, credentials=edge.credentials, proofs=proofs
+    )
