@@ -324,23 +324,14 @@ LinkName = Literal["help", "privacy", "imprint", "forgot_password", "change_pass
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
 Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST_TEXT)]
-
-
-def _hosts(value: object) -> object:
-    """Return the hosts of a text with commas, which is how a variable has several."""
-    if not isinstance(value, str):
-        return value
-    return [host for each in value.split(",") if (host := each.strip())]
-
-
 _HOST: dict[str, object] = {"type": "string", "minLength": 1}
 Hosts = Annotated[
     tuple[Text, ...],
-    Before(_hosts),
+    Before(lambda one: one.replace(",", " ").split() if isinstance(one, str) else one),
     Meta(min_length=1),
     written_as(_HOST, {"type": "array", "items": _HOST, "minItems": 1}),
 ]
-"""The addresses to listen on."""
+"""The addresses to listen on: a list, or a text with commas, which is how a variable has several."""
 
 Query = Annotated[str, Meta(min_length=1, max_length=10_000)]
 Uri = Annotated[str, Meta(min_length=1, max_length=2048)]

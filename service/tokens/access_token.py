@@ -80,8 +80,7 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
     ) -> MintedToken:
         """Make an access token for a target of the authorization, for `at_most` seconds or until `ends_at` if given."""
         now, (for_apis, details) = clock(), target
-        if for_apis.is_for_admin_api and not may_administer(authorization, client):
-            raise InvalidScope("scope holds a value of the admin API, which this token is not for")
+        _check_for_admin_api(for_apis, authorization, client)
         lifetime = min(client.access_token_lifetime, at_most, _end(authorization, ends_at) - now)
         is_reference = client.access_token_type == "reference" and not always_jwt
         handle = new_handle("access_token", authorization.id) if is_reference else None
@@ -121,13 +120,14 @@ class AccessTokens(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def may_administer(authorization: Authorization, client: Client) -> bool:
-    """Return whether a token may be for the admin API: one of a configured client itself, or of a user by a code."""
-    is_direct = authorization.act is None and authorization.source is None
+def _check_for_admin_api(target: Target, authorization: Authorization, client: Client) -> None:
+    """Raise InvalidScope if the token would be for the admin API, and is not a configured client's own or a user's by a code."""
+    if not target.is_for_admin_api:
+        return
+    is_derived = authorization.act is not None or authorization.source is not None
     grant_type = None if authorization.subject is None else "authorization_code"
-    return (
-        is_direct and authorization.grant_type == grant_type and not client.dynamically_registered
-    )
+    if is_derived or authorization.grant_type != grant_type or client.dynamically_registered:
+        raise InvalidScope("scope holds a value of the admin API, which this token cannot be for")
 
 
 def _sign(claims: dict[str, object], client: Client, key: Key) -> Awaitable[str]:

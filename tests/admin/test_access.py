@@ -1,4 +1,4 @@
-"""Who may use the admin API: which tokens count, whose, and where (RFC 6750 §3, RFC 9068 §4)."""
+"""The admin API takes few tokens, of few users, at one host (RFC 6750 §3, RFC 9068 §4)."""
 
 from __future__ import annotations
 
