@@ -124,7 +124,7 @@ def create_app(
     return Service(
         app=app,
         management=management,
-        admin=build_admin(features, edge, draining),
+        admin=build_admin(features, edge, draining, operations),
         features=features,
         draining=draining,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from service.config.problem import Finding, Location
+from service.config.registry import CONSOLE_CLIENT
 from service.config.schema.file import ConfigurationFile
 from service.model.admin import SCOPES
 from service.protocol.uris import is_unencrypted, normalize_url, split_uri
@@ -84,6 +85,18 @@ def _find_scopes(file: ConfigurationFile) -> Iterator[tuple[Location, frozenset[
         yield (section, "allowed_scopes"), getattr(file, section).allowed_scopes
 
 
+def console_client_is_its_own(file: ConfigurationFile) -> Iterator[Finding]:
+    """No entry has the name of the client by which the console signs its users in."""
+    if file.admin is None:
+        return
+    names = {"clients": "client_id", "api_resources": "name"}
+    for section, key in names.items():
+        for at, entry in enumerate(getattr(file, section)):
+            if getattr(entry, key) == CONSOLE_CLIENT:
+                message = f"{CONSOLE_CLIENT} is the client of the admin console"
+                yield Finding((section, at, key), message, "take another name")
+
+
 def admin_tls_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
     """The files of its TLS exist."""
     tls = file.admin.tls if file.admin else None
@@ -97,5 +110,6 @@ FILE_RULES = (
     admin_has_a_place_of_its_own,
     admin_url_is_its_own,
     admin_scopes_are_its_own,
+    console_client_is_its_own,
     admin_tls_files_exist,
 )

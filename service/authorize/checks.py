@@ -140,8 +140,9 @@ def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:
 
 
 def tenant_is_named_when_required(request: AuthorizeRequest, registry: Registry) -> None:
-    """A request is for one tenant where `tenants_required` says so."""
-    request.users.require_tenant(registry)
+    """A request is for one tenant where `tenants_required` says so; the admin console is for operators of any."""
+    if request.client is not registry.console_client:
+        request.users.require_tenant(registry)
 
 
 def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:

@@ -111,8 +111,11 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.documents is None else await self.documents.find(client_id)
 
     def _find_configured(self, client_id: str) -> Client | None:
-        """Return the client of an entry, which may be a template, or of a rule."""
+        """Return the client of an entry, which may be a template, or of a rule; that of the console is none of these."""
         registry = self.registry.current
+        console = registry.console_client
+        if console is not None and client_id == console.client_id:
+            return console
         configured = registry.clients.get(client_id)
         return self._find_made(client_id, registry) if configured is None else configured
 

@@ -16,6 +16,7 @@ _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "opt
 _DERIVED = frozenset(
     {
         *("tenancy", "apis_by_identifier", "resources_by_scope", "admin_scopes", "lines"),
+        "console_client",
         *("clients_by_mark", "permissions", "longest_token", "generation", "client_authorities"),
         *("default_signing_alg", "introspection_signing_alg", "is_valid", "position"),
     }

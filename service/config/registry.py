@@ -20,9 +20,13 @@ from service.model.tenant import Tenancy, Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
+from service.protocol.scope import OPENID
 from service.protocol.uris import normalize_url
 
 Named = TypeVar("Named", IdentityProvider, Tenant)
+
+CONSOLE_CLIENT = "admin-console"
+"""The client_id of the admin console, which is nobody else's where `admin` is set."""
 
 DELEGATION = ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
@@ -43,10 +47,7 @@ def build_registry(
     every = {**resources, **_admin_api(file.admin)}
     by_scope = _resources_by_scope(every.values())
     providers, tenants = _by_name(file.identity_providers), _by_name(file.tenants)
-    clients = {
-        entry.client_id: client_of(entry, resources, fapi2_algorithm=algorithm)
-        for entry in file.clients
-    }
+    clients = _clients(file, resources, algorithm)
     undescribed = {name: registry.ApiScope(name=name) for name in sorted(by_scope)}
     return registry.Registry(
         clients=clients,
@@ -76,6 +77,7 @@ def build_registry(
         client_authorities=file.client_ca.read_bytes() if file.client_ca else None,
         longest_token=_longest_token(file),
         lines=lines,
+        console_client=_console_client(file),
         generation=generation,
     )
 
@@ -142,6 +144,37 @@ def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistrati
     listed = file.extension_grants
     is_listed = any(grant.handler == DELEGATION.handler for grant in listed)
     return listed if is_listed else (*listed, DELEGATION)
+
+
+def _clients(
+    file: ConfigurationFile,
+    resources: Mapping[str, registry.ApiResource],
+    fapi2_algorithm: str | None,
+) -> Mapping[str, Client]:
+    return {
+        entry.client_id: client_of(entry, resources, fapi2_algorithm=fapi2_algorithm)
+        for entry in file.clients
+    }
+
+
+def _console_client(file: ConfigurationFile) -> Client | None:
+    """Return the client by which the admin console signs its users in; None where `readers` and `writers` name nobody.
+
+    It has no secret, so that nobody can redeem its codes but the console itself, in this process.
+    """
+    admin = file.admin
+    if admin is None or admin.url is None or not (admin.readers or admin.writers):
+        return None
+    entry = ClientEntry(
+        client_id=CONSOLE_CLIENT,
+        client_name="Admin console",
+        redirect_uris=(f"{admin.url.rstrip('/')}/callback",),
+        allowed_grant_types=frozenset({"authorization_code"}),
+        allowed_scopes=frozenset({OPENID}),
+        allowed_users=(*admin.readers, *admin.writers),
+        allow_access_tokens_via_browser=False,
+    )
+    return client_of(entry, {})
 
 
 def _by_name(entries: Iterable[Named]) -> Mapping[str, Named]:

@@ -48,13 +48,13 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             current.store_seconds = PROBE_SECONDS
         with suppress(StoreUnavailable):
             await self.memory.kv.ping()  # so that an idle process notices, too
-        reasons = list(self._reasons())
+        reasons = list(self.find_reasons())
         registry = self.registry.current.generation  # so that replicas can be compared
         if reasons:
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
             return json_answer(unready, status=503).for_aiohttp()
         ready: dict[str, object] = {"status": "ready", "registry": registry}
-        if degraded := list(self._find_degradations()):
+        if degraded := list(self.find_degradations()):
             ready["degraded"] = degraded
         return json_answer(ready).for_aiohttp()
 
@@ -62,7 +62,7 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
         return web.Response(body=self.render_metrics(), headers=headers)
 
-    def _find_degradations(self) -> Iterator[str]:
+    def find_degradations(self) -> Iterator[str]:
         """Yield what is wrong at all replicas alike, and leaves each of them ready."""
         memory = self.memory
         if memory.kv.seconds_away:
@@ -74,7 +74,8 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if memory.evicting_policy is not None:
             yield f"store: keys may be evicted (maxmemory-policy {memory.evicting_policy})"
 
-    def _reasons(self) -> Iterator[str]:
+    def find_reasons(self) -> Iterator[str]:
+        """Yield why this replica gets no requests."""
         if self.draining.is_set():
             yield "draining: the process is about to stop"
         if self.ring.missing:

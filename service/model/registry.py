@@ -248,6 +248,8 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     """
     lines: Mapping[str, EntryLines]
     """Where the files have the entries of `clients` and `api_resources`."""
+    console_client: Client | None = None
+    """Derived: the client by which the admin console signs users in; None where nobody may. No entry can name or change it."""
     generation: str
     """A short hash of the content; replicas with the same registry have the same."""
 

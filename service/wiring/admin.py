@@ -8,15 +8,19 @@ from aiohttp import web
 
 from service.admin.access import Access
 from service.admin.api import AdminApi, Row
+from service.admin.console.pages import Health
 from service.admin.reading import registry_rows
 from service.clients.proofs import DpopProofs
 from service.web.endpoint import Endpoint
 from service.web.key_proofs import KeyProofs, TokenGuard
+from service.wiring.console import build_console
 from service.wiring.features import Features
 from service.wiring.serving import Edge, build_application
 
 
-def build_admin(features: Features, edge: Edge, draining: asyncio.Event) -> web.Application | None:
+def build_admin(
+    features: Features, edge: Edge, draining: asyncio.Event, health: Health
+) -> web.Application | None:
     """Return the application; None where the admin API is off."""
     shared = features.shared
     settings = shared.configuration.admin
@@ -29,9 +33,14 @@ def build_admin(features: Features, edge: Edge, draining: asyncio.Event) -> web.
         registry=shared.registry,
         emit=shared.emit,
     )
-    endpoints: tuple[Endpoint, ...] = (AdminApi(access=access, rows=admin_rows(features)),)
+    console = build_console(features, settings.url, health)
+    endpoints: tuple[Endpoint, ...] = (
+        AdminApi(access=access, rows=admin_rows(features)),
+        console,
+    )
     app = build_application(features, draining, endpoints, files_reserved=0, url=settings.url)
     app.middlewares.append(access.require_host)
+    console.visits.set_up(app)
     return app
 
 

@@ -50,6 +50,11 @@ class ReachViews:
             next=following and cursor_after(following),
         )
 
+    async def find_edges(self) -> tuple[Edge, ...]:
+        """Return all ways, in the order of the file."""
+        _, edges = await self._find_edges()
+        return edges
+
     async def draw(self, *, client: str | None = None, api: str | None = None) -> str:
         """Return the picture of the ways (SVG); raise UnknownName."""
         registry, edges = await self._find_edges()

@@ -1,0 +1,129 @@
+"""Lays out the picture of who can reach what: clients at the left, APIs at the right, a curve for each way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote
+
+import msgspec
+
+from service.admin.ways.drawing import WayView
+
+MOST_LINES = 60
+"""Curves up to which a picture can be read; beyond that the page lists ways, and offers a filter."""
+
+MOST_NODES = 40
+
+WIDTH, NODE, HEIGHT, STEP = 760, 232, 44, 54
+_LONGEST = 27
+"""Characters of a name that a box has room for."""
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """A box with a name, which leads to a page."""
+
+    name: str
+    text: str
+    """The name as far as there is room."""
+    note: str
+    href: str
+    x: int
+    y: int
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """A curve from a client to an API."""
+
+    path: str
+    by: str
+    title: str
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the template draws."""
+
+    clients: Sequence[Node]
+    apis: Sequence[Node]
+    lines: Sequence[Line]
+    kinds: Sequence[str]
+    """The kinds of ways in it, for the legend."""
+    height: int
+    width: int = WIDTH
+    node: int = NODE
+    node_height: int = HEIGHT
+
+
+def draw(ways: Sequence[WayView]) -> Picture | None:
+    """Return the picture; None without a way, or where nobody could read it."""
+    clients = list(dict.fromkeys(way.client for way in ways))
+    apis = _by_height(clients, ways)
+    if not ways or len(ways) > MOST_LINES or max(len(clients), len(apis)) > MOST_NODES:
+        return None
+    rows = max(len(clients), len(apis))
+    left = _places(clients, rows)
+    right = _places(apis, rows)
+    counts = {name: len({way.api for way in ways if way.client == name}) for name in clients}
+    scopes = {name: _scopes_of(name, ways) for name in apis}
+    return Picture(
+        clients=[
+            _node(name, x=0, y=left[name], note=_plural(counts[name], "API"), href="/client?id=")
+            for name in clients
+        ],
+        apis=[
+            _node(name, x=WIDTH - NODE, y=right[name], note=scopes[name], href="/api?name=")
+            for name in apis
+        ],
+        lines=[*_lines(ways, left, right)],
+        kinds=list(dict.fromkeys(way.by for way in ways)),
+        height=rows * STEP - (STEP - HEIGHT) + 4,
+    )
+
+
+def _by_height(clients: Sequence[str], ways: Iterable[WayView]) -> list[str]:
+    """Return the APIs in an order in which few curves cross: by the mean row of their clients."""
+    row = {name: at for at, name in enumerate(clients)}
+    rows: dict[str, list[int]] = {}
+    for way in ways:
+        rows.setdefault(way.api, []).append(row[way.client])
+    return sorted(rows, key=lambda name: (sum(rows[name]) / len(rows[name]), name))
+
+
+def _places(names: Sequence[str], rows: int) -> Mapping[str, int]:
+    """Return the top of each box; the shorter column is spread over the height of the longer one."""
+    spread = (rows - 1) * STEP / max(len(names) - 1, 1)
+    first = 2 if len(names) > 1 else 2 + (rows - 1) * STEP / 2
+    return {name: round(first + at * spread) for at, name in enumerate(names)}
+
+
+def _lines(
+    ways: Iterable[WayView], left: Mapping[str, int], right: Mapping[str, int]
+) -> Iterable[Line]:
+    """Yield the curves; several ways between two boxes leave them next to each other."""
+    between: dict[tuple[str, str], int] = {}
+    for way in ways:
+        pair = (way.client, way.api)
+        between[pair] = at = between.get(pair, -1) + 1
+        shift = (at + 1) // 2 * (1 if at % 2 else -1) * 7
+        begin, end = left[way.client] + HEIGHT // 2 + shift, right[way.api] + HEIGHT // 2 + shift
+        start, stop = NODE, WIDTH - NODE
+        bend = (start + stop) // 2
+        yield Line(
+            path=f"M{start} {begin}C{bend} {begin} {bend} {end} {stop} {end}",
+            by=way.by,
+            title=f"{way.client} → {way.api}: {' '.join(sorted(way.scope))}",
+        )
+
+
+def _node(name: str, *, x: int, y: int, note: str, href: str) -> Node:
+    text = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    return Node(name=name, text=text, note=note, href=href + quote(name, safe=""), x=x, y=y)
+
+
+def _scopes_of(api: str, ways: Iterable[WayView]) -> str:
+    values = sorted({value for way in ways if way.api == api for value in way.scope})
+    text = " ".join(values)
+    return text if len(text) <= _LONGEST + 6 else _plural(len(values), "scope")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,261 @@
+"""Opens the pages of the console and their forms, and turns refusals into pages (ASVS 3.5, 4.1)."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from service.admin.console.operators import Operator, Operators
+from service.admin.console.sign_in import ConsoleSignIn, SignInRefused
+from service.config.registry import CONSOLE_CLIENT
+from service.events.admin import AdminRefused
+from service.events.event import Emit
+from service.model.authorization import Authorization
+from service.model.registry import LiveRegistry
+from service.model.request_context import caller as current_address
+from service.model.request_context import request_id
+from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.protocol.params import Params
+from service.web.endpoint import see_other
+from service.web.gate import ENDPOINT, UNROUTED
+from service.web.pages.cookies import Cookie, Cookies
+from service.web.pages.pages import Pages
+from service.web.parameters import form_params, query_params
+from service.web.visits import csrf_token
+
+log = structlog.stdlib.get_logger(__name__)
+
+LONGEST_FIELD = 8192
+"""Characters of a form's field; a token that is to be explained may be long."""
+
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+class NotAllowed(OAuthError, code="access_denied", status=403):
+    """The operator may not do this."""
+
+
+class NotFound(OAuthError, code="not_found", status=404):
+    """There is no such thing, or no longer."""
+
+
+class FormExpired(InvalidRequest, status=403):
+    """The form is not from a page that this operator was shown."""
+
+
+class SignInTooOld(NotAllowed):
+    """The sign-in is too long ago, or too weak, for a change."""
+
+
+class SignInNeeded(Exception):
+    """The browser has to sign in first, at the console or again."""
+
+    def __init__(self, path: str, *, for_changes: bool = False) -> None:
+        super().__init__(path)
+        self.path, self.for_changes = path, for_changes
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of an operator."""
+
+    request: web.Request
+    operator: Operator
+    params: Params
+
+
+class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts that all pages of the console share."""
+
+    sign_in: ConsoleSignIn
+    operators: Operators
+    registry: LiveRegistry
+    cookies: Cookies
+    pages: Pages
+    emit: Emit
+
+    def set_up(self, app: web.Application) -> None:
+        """Give the app its templates, and show a page for unknown paths."""
+        self.pages.set_up(app)
+        app.middlewares.append(self._show_unknown_path)
+
+    async def open_page(self, request: web.Request) -> Visit:
+        """Read a GET; raise SignInNeeded where nobody is signed in."""
+        params = query_params(request)
+        params.refuse_repeated()
+        operator = await self.operators.find(self.cookies.get(request, Cookie.SESSION))
+        if operator is None:
+            raise SignInNeeded(request.rel_url.raw_path_qs)
+        return Visit(request=request, operator=operator, params=params)
+
+    async def open_form(self, request: web.Request) -> Visit:
+        """Read a POST; raise FormExpired unless it is from a page that this operator was shown."""
+        params = await form_params(request)
+        cookie = self.cookies.get(request, Cookie.SESSION)
+        given = params.get("csrf") or ""
+        if not cookie or not hmac.compare_digest(csrf_token(cookie).encode(), given.encode()):
+            raise FormExpired("the form is not from a page that this browser was shown")
+        operator = await self.operators.find(cookie)
+        if operator is None:
+            raise FormExpired("the session has ended")
+        return Visit(request=request, operator=operator, params=params)
+
+    def read_answer(self, request: web.Request) -> Params:
+        """Return the parameters of an authorization response."""
+        params = query_params(request)
+        params.refuse_repeated()
+        params.refuse_too_long()
+        return params
+
+    async def begin(self, request: web.Request, person: Authorization) -> str:
+        """Begin a session for a user who has just signed in, and return its cookie; SignInRefused if the user may not look."""
+        if await self.operators.judge(person) is None:
+            raise SignInRefused("neither admin.readers nor admin.writers include this user")
+        previous = self.cookies.get(request, Cookie.SESSION)
+        return await self.operators.begin(person, instead_of=previous)
+
+    def check_may_write(self, visit: Visit, *, path: str) -> None:
+        """Raise NotAllowed for a reader, and SignInNeeded where the sign-in is too old or too weak."""
+        operator, registry = visit.operator, self.registry.current
+        if not operator.may_write:
+            raise NotAllowed("only users whom admin.writers includes may change something")
+        required = registry.admin.required_acr if registry.admin else None
+        person = operator.person
+        is_met = required is None or registry.acr_met(person.amr, (required,), acr=person.acr)
+        if not operator.is_fresh or not is_met:
+            raise SignInNeeded(path, for_changes=True)
+
+    def go(self, path: str) -> web.Response:
+        """Send the browser to a page of the console."""
+        return see_other(self.pages.url(path))
+
+    def go_to_sign_in(
+        self, request: web.Request, path: str, *, for_changes: bool = False
+    ) -> web.Response:
+        """Send the browser to the login page of this service, with a mark by which it is known when it returns."""
+        browser = self.cookies.get(request, Cookie.BROWSER)
+        new = "" if browser else secrets.token_urlsafe(32)
+        location = self.sign_in.begin(browser or new, path, for_changes=for_changes)
+        response = see_other(location)
+        if new:
+            self.cookies.set(response, Cookie.BROWSER, new, max_age=None)
+        return response
+
+    def show(
+        self,
+        visit: Visit,
+        template: str,
+        context: Mapping[str, object],
+        *,
+        status: int = 200,
+    ) -> web.Response:
+        """Answer with a page for the operator."""
+        operator = visit.operator
+        context = {"operator": operator, "csrf": csrf_token(operator.cookie), **context}
+        return self._render(visit.request, template, context, status)
+
+    def show_message(
+        self, request: web.Request, context: Mapping[str, object], *, status: int
+    ) -> web.Response:
+        """Answer with a page for somebody who may not be signed in."""
+        return self._render(request, "message", context, status)
+
+    def _render(
+        self, request: web.Request, template: str, context: Mapping[str, object], status: int
+    ) -> web.Response:
+        return self.pages.render(
+            request,
+            f"admin/{template}.html",
+            status=status,
+            context={"operator": None, **context},
+        )
+
+    def around(self, handler: Handler) -> Handler:
+        """Return the same handler, whose refusals are audited and become pages."""
+
+        async def answer(request: web.Request) -> web.Response:
+            try:
+                return await handler(request)
+            except SignInNeeded as needed:
+                return await self._send_to_sign_in(request, needed)
+            except OAuthError as error:
+                return await self._refuse(request, error)
+            except web.HTTPException:
+                raise
+            except Exception:
+                log.exception("unforeseen error on a page")
+                return await self._refuse(request, ServerError("something unforeseen happened"))
+
+        return answer
+
+    @web.middleware
+    async def _show_unknown_path(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Answer a browser that asks for an unknown path by a page; a program gets JSON."""
+        is_browser = "text/html" in request.headers.get("Accept", "").lower()
+        if is_browser and isinstance(request.match_info.http_exception, web.HTTPNotFound):
+            return await self._refuse(request, NotFound("the console has no such page"))
+        return await handler(request)
+
+    async def _send_to_sign_in(self, request: web.Request, needed: SignInNeeded) -> web.Response:
+        """Send the browser there after a GET; a form gets a link, as `form-action` holds for all redirects after it."""
+        try:
+            if request.method != "POST":
+                return self.go_to_sign_in(request, needed.path, for_changes=needed.for_changes)
+        except SignInRefused as error:
+            return await self._refuse(request, error)
+        refusal = SignInTooOld("a change needs a sign-in of the last five minutes")
+        return await self._refuse(request, refusal, continue_href=self.pages.url(needed.path))
+
+    async def _refuse(
+        self, request: web.Request, error: OAuthError, *, continue_href: str = ""
+    ) -> web.Response:
+        operator = None
+        if not isinstance(error, ServerError):
+            operator = await self._find_operator(request)
+            self._audit(request, error, operator)
+        context = {
+            "heading": _HEADINGS.get(type(error), "This didn’t work"),
+            "error": error.code,
+            "error_description": error.description,
+            "request_id": request_id() or "",
+            "continue_href": continue_href,
+            "operator": operator,
+            "csrf": csrf_token(operator.cookie) if operator else "",
+        }
+        page = self.show_message(request, context, status=error.status)
+        page.headers.update(error.headers)
+        return page
+
+    async def _find_operator(self, request: web.Request) -> Operator | None:
+        try:
+            return await self.operators.find(self.cookies.get(request, Cookie.SESSION))
+        except OAuthError:
+            return None  # such as a store that is unavailable
+
+    def _audit(self, request: web.Request, error: OAuthError, operator: Operator | None) -> None:
+        self.emit(
+            AdminRefused(
+                method=request.method,
+                endpoint=request.get(ENDPOINT, UNROUTED),
+                error=error.code,
+                cause=error.description,
+                client_id=CONSOLE_CLIENT,
+                subject=operator.subject if operator else None,
+                address=current_address(),
+            )
+        )
+
+
+_HEADINGS: Mapping[type[OAuthError], str] = {
+    NotAllowed: "You may not do this",
+    NotFound: "Not found",
+    FormExpired: "This form has expired",
+    SignInTooOld: "Please sign in again",
+    SignInRefused: "You could not be signed in",
+}
