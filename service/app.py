@@ -53,13 +53,17 @@ from service.web.endpoint import Endpoint
 from service.web.pages.cookies import Cookie
 from service.wiring.admin import build_admin
 from service.wiring.features import Features
+from service.wiring.outboxes import (
+    build_ciba_deliveries,
+    build_logout_deliveries,
+    build_webhook_deliveries,
+)
 from service.wiring.serving import (
     Ciba,
     Edge,
     background_work,
     build_application,
     build_ciba,
-    build_logout_deliveries,
     build_readings,
     build_remembered_answers,
 )
@@ -93,9 +97,14 @@ def create_app(
     features, draining = Features(shared), asyncio.Event()
     steps = [step for page in STEP_PAGES for step in page.steps]
     edge, ciba = Edge(features, steps), build_ciba(features)
-    logouts = build_logout_deliveries(features)
+    logouts, pings = (
+        build_logout_deliveries(features),
+        build_ciba_deliveries(features, ciba.messages),
+    )
+    webhooks = build_webhook_deliveries(shared)
+    sent = (webhooks,) if configuration.events.webhooks else ()
     shared.registry.prepare = features.prepare_reload
-    shared.metrics.watch(build_readings(features, logouts))
+    shared.metrics.watch(build_readings(features, logouts.queue, webhooks.queue))
     endpoints = (
         *client_endpoints(features, edge),
         *resource_endpoints(features, edge),
@@ -117,7 +126,7 @@ def create_app(
     public = (*endpoints, discovery, edge.pages, *(() if apart else (operations,)))
     app = build_application(features, draining, public)
     edge.set_up(app)
-    app.cleanup_ctx.append(background_work(features, logouts, ciba.messages))
+    app.cleanup_ctx.append(background_work(features, logouts, pings, *sent))
     management = (
         build_application(features, draining, (operations,), files_reserved=0) if apart else None
     )

@@ -203,7 +203,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
         return HttpBody("application/jwt", note.encode())
 
     async def _fail(self, delivery: BackchannelDelivery, cause: str, *, is_final: bool) -> None:
-        failed = replace(delivery, failures=delivery.failures + 1)
+        failed = replace(delivery, failures=delivery.failures + 1, cause=cause)
         is_repeated = not is_final and await self.queue.retry_later(failed)
         kind = CibaMessagePostponed if is_repeated else CibaMessageFailed
         self.emit(
@@ -216,7 +216,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
             )
         )
         if is_final:
-            await self.queue.remove(failed.id)
+            await self.queue.bury(failed)
 
 
 class BuiltinNotifier(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ class AuthorizationRefused(Event, frozen=True, kw_only=True):
     docs/operations/logs.md#refused-values.
     """
 
+    webhooks = "name"
     counter = EventCounter("authorization_refusals", "Refused authorization requests.", ("error",))
     client_id: str | None
     error: str
@@ -56,6 +57,7 @@ class AuthorizationEnded(Event, frozen=True, kw_only=True):
 class DeviceAuthorizationStarted(Event, frozen=True, kw_only=True):
     """A device got its codes (RFC 8628)."""
 
+    webhooks = "name"
     counter = EventCounter("device_authorizations", "Device codes issued.")
     client_id: str
     scope: frozenset[str]
@@ -64,6 +66,7 @@ class DeviceAuthorizationStarted(Event, frozen=True, kw_only=True):
 class UserCodeRefused(Event, frozen=True, kw_only=True):
     """A user entered a user code that no device waits for."""
 
+    webhooks = "name"
     counter = EventCounter("user_code_failures", "Unknown user codes of devices; many are guesses.")
     address: str
 

@@ -8,6 +8,7 @@ from service.events.event import Event, EventCounter
 class ClientRefused(Event, frozen=True, kw_only=True):
     """A client or API resource failed to authenticate; `client_id` is the client that the request names if it is registered, or the API resource's name."""
 
+    webhooks = "name"
     counter = EventCounter("client_refusals", "Failed client authentications.", ("endpoint",))
     client_id: str | None
     endpoint: str
@@ -17,6 +18,7 @@ class ClientRefused(Event, frozen=True, kw_only=True):
 class ClientRegistered(Event, frozen=True, kw_only=True):
     """A client registered dynamically."""
 
+    webhooks = "name"
     counter = EventCounter("clients_registered", "Dynamically registered clients.")
     client_id: str
 
@@ -36,6 +38,7 @@ class ClientDeleted(Event, frozen=True, kw_only=True):
 class RegistrationRefused(Event, frozen=True, kw_only=True):
     """A registration request, or a request of its management, was answered with an error."""
 
+    webhooks = "name"
     counter = EventCounter(
         "registration_refusals", "Refused registrations, and requests about them.", ("error",)
     )
@@ -46,6 +49,7 @@ class RegistrationRefused(Event, frozen=True, kw_only=True):
 class ClientDocumentFetched(Event, frozen=True, kw_only=True):
     """The metadata document of a client whose `client_id` is its URL was fetched and accepted (docs/mcp.md#what-the-operator-sees)."""
 
+    webhooks = "name"
     counter = EventCounter("client_documents_fetched", "Metadata documents that were accepted.")
     client_id: str
 
@@ -53,6 +57,7 @@ class ClientDocumentFetched(Event, frozen=True, kw_only=True):
 class ClientDocumentRefused(Event, frozen=True, kw_only=True):
     """The metadata document of a client could not be fetched, or was not accepted."""
 
+    webhooks = "name"
     counter = EventCounter(
         "client_document_refusals", "Metadata documents of clients that could not be used."
     )

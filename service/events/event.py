@@ -10,6 +10,11 @@ from typing import ClassVar, Literal
 import msgspec
 
 Level = Literal["debug", "info", "warning"]
+ByWebhooks = Literal["pattern", "name", "never"]
+"""Whether the kind of an event goes to the webhooks whose patterns match it, only to those that name it, or to none."""
+
+PERSONAL = frozenset({"address", "username", "value"})
+"""Members with names and addresses of people; webhooks get them where their operator wants it."""
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -35,6 +40,8 @@ class Event(msgspec.Struct, frozen=True):
     level: ClassVar[Level] = "info"
     """`warning`: an operator should look into it. `debug`: it happens all day."""
     counter: ClassVar[EventCounter | None] = None
+    webhooks: ClassVar[ByWebhooks] = "pattern"
+    """`name`: anyone can cause it, as often as they want, or it happens with each token."""
 
 
 @cache

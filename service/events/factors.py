@@ -108,6 +108,7 @@ class PasskeyRejected(Event, frozen=True, kw_only=True):
     as far as is known; the passkey does not prove it.
     """
 
+    webhooks = "name"
     counter = EventCounter(
         "passkey_refusals", "Passkeys that were refused, alone or as a second factor."
     )

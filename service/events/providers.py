@@ -20,6 +20,7 @@ class ProviderSignInFailed(Event, frozen=True, kw_only=True):
     here, is not admitted.
     """
 
+    webhooks = "name"
     counter = EventCounter(
         "provider_sign_in_failures", "Failed sign-ins at providers; the audit log has the cause."
     )
@@ -39,6 +40,7 @@ class ProviderLogoutReceived(Event, frozen=True, kw_only=True):
 class ProviderLogoutRefused(Event, frozen=True, kw_only=True):
     """A logout token of an identity provider was invalid, was replayed, or could not be verified."""
 
+    webhooks = "name"
     counter = EventCounter(
         "provider_logout_refusals", "Refused logout tokens; the audit log has the cause."
     )

@@ -29,6 +29,7 @@ class Histogram(msgspec.Struct, frozen=True):
 class RequestAnswered(Event, frozen=True, kw_only=True, gc=False):
     """A request was answered; `endpoint` is the route, `other` for an unknown path. Its `logger` is `requests`."""
 
+    webhooks = "never"
     counter = EventCounter("requests", "Requests.", ("endpoint", "method", "status"))
     histogram: ClassVar = Histogram(
         "request_duration_seconds",

@@ -8,6 +8,7 @@ from service.events.event import Event, EventCounter
 class TokenIssued(Event, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Tokens were issued; `authorization_details_types` is there only if they carry `authorization_details`, whose content is not logged."""
 
+    webhooks = "name"
     counter = EventCounter("tokens_issued", "Token responses.", ("grant_type",))
     client_id: str
     grant_type: str
@@ -25,6 +26,7 @@ class TokenRefused(Event, frozen=True, kw_only=True):
     `parameter` and `value`: docs/operations/logs.md#refused-values.
     """
 
+    webhooks = "name"
     counter = EventCounter("token_refusals", "Refused token requests.", ("grant_type", "error"))
     client_id: str | None
     grant_type: str | None
@@ -42,6 +44,7 @@ class TokenExchangeJudged(Event, frozen=True, kw_only=True, gc=False):
     acts for the subject; `cause` says why it was refused.
     """
 
+    webhooks = "name"
     client_id: str
     rule: str | None
     allowed: bool
@@ -59,6 +62,7 @@ class TransactionTokenIssued(Event, frozen=True, kw_only=True, gc=False):
     `txn` finds the whole call chain; `workloads` are all that have requested it, the first one first, separated by commas.
     """
 
+    webhooks = "name"
     client_id: str
     trust_domain: str
     txn: str
@@ -90,6 +94,7 @@ class RefreshTokenReused(Event, frozen=True, kw_only=True):
 class AssertionUsed(Event, frozen=True, kw_only=True):
     """A client got tokens by a JWT of the trusted issuer of that name; `subject` is the one that the user has here."""
 
+    webhooks = "name"
     counter = EventCounter("assertions_used", "Assertions of trusted issuers.", ("issuer",))
     client_id: str
     issuer: str
@@ -122,6 +127,7 @@ class ExtensionGrantFailed(Event, frozen=True, kw_only=True):
 class TokenRevoked(Event, frozen=True, kw_only=True):
     """A client revoked a token of its own."""
 
+    webhooks = "name"
     counter = EventCounter("tokens_revoked", "Tokens revoked by their clients.")
     client_id: str
     token_kind: str
@@ -131,6 +137,7 @@ class TokenIntrospected(Event, frozen=True, kw_only=True, gc=False):
     """An API introspected a token."""
 
     level = "debug"
+    webhooks = "name"
     counter = EventCounter("introspections", "Introspection responses.", ("active",))
     caller: str
     active: bool
@@ -140,6 +147,7 @@ class TokenChecked(Event, frozen=True, kw_only=True, gc=False):
     """A proxy asked whether to pass on a request to an API (docs/gateways.md); `result` is `passed`, or the code of the refusal."""
 
     level = "debug"
+    webhooks = "name"
     counter = EventCounter("token_checks", "Requests that proxies asked about.", ("api", "result"))
     api: str
     result: str

@@ -24,6 +24,7 @@ class LoginFailed(Event, frozen=True, kw_only=True):
     password, and `subject` is `null`.
     """
 
+    webhooks = "name"
     counter = EventCounter(  # a label with the reason would tell readers which accounts exist
         "login_failures",
         "Failed logins; without the reason, which would tell which accounts exist.",
@@ -38,6 +39,7 @@ class LoginLocked(Event, frozen=True, kw_only=True):
     """Too many logins failed; even the right password is refused for `limits.lockout`."""
 
     level = "warning"
+    webhooks = "name"
     counter = EventCounter("login_lockouts", "Lockouts after too many failed logins.")
     username: str
     subject: str | None = None

@@ -133,7 +133,8 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
                 *provider_sessions.unlist(stores, one),
                 stores.sessions.drop(one.id),
             )
-        await kv.write(*writes, durable=True)
+        events = [SessionEnded(session_id=one.id, subject=one.subject) for one in sessions]
+        await kv.write(*writes, durable=True, events=events)
         writes, later = await self._end_dependents(sessions, queued=queued)
         for one in sessions:
             writes += (
@@ -142,8 +143,8 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             )
         await kv.write(*writes)
         self.ended.set()
-        for one in sessions:
-            self.emit(SessionEnded(session_id=one.id, subject=one.subject))
+        for event in events:
+            self.emit(event)
         return [client_id for _, client_id in (*queued, *later)]
 
     async def _end_dependents(

@@ -91,7 +91,7 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _fail(self, delivery: LogoutDelivery, cause: str) -> None:
         """Try again later; after the last attempt only the audit log knows."""
-        failed = replace(delivery, failures=delivery.failures + 1)
+        failed = replace(delivery, failures=delivery.failures + 1, cause=cause)
         is_repeated = await self.queue.retry_later(failed)
         kind = BackChannelLogoutPostponed if is_repeated else BackChannelLogoutFailed
         self.emit(

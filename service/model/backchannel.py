@@ -60,6 +60,8 @@ class BackchannelDelivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     sealed: str = ""
     """For a ping: the auth_req_id and the client's notification token, encrypted."""
     failures: int = 0
+    cause: str | None = None
+    """The reason of the last failure."""
     traceparent: str | None = None
     """The span in which it was queued (W3C Trace Context §3.2)."""
 

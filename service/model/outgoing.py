@@ -25,6 +25,8 @@ class HttpAnswer(msgspec.Struct, frozen=True):
 class HttpBody(msgspec.Struct, frozen=True):
     content_type: str
     content: bytes
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    """Further header fields."""
 
 
 class ClientCertificate(msgspec.Struct, frozen=True):

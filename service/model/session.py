@@ -166,6 +166,8 @@ class LogoutDelivery(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     subject: str
     failures: int = 0
+    cause: str | None = None
+    """The reason of the last failure."""
     traceparent: str | None = None
     """The span in which the session ended (W3C Trace Context §3.2)."""
 

@@ -6,17 +6,15 @@ import asyncio
 import os
 from collections import defaultdict
 from collections.abc import Callable
-from importlib import import_module
 from operator import attrgetter
-from pkgutil import iter_modules
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service import events
 from service.events.event import Event
+from service.events.kinds import find_kinds
 from service.events.timings import RequestAnswered
 from service.observe import readings
 from service.observe.durations import Durations, WithHistograms
@@ -41,13 +39,7 @@ _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-EVENTS: tuple[type[Event], ...] = tuple(
-    kind
-    for topic in iter_modules(events.__path__)
-    for kind in vars(import_module(f"{events.__name__}.{topic.name}")).values()
-    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
-)
-"""All events, in the order of their files."""
+EVENTS = find_kinds()
 _COUNTED = {kind: kind.counter for kind in EVENTS if kind.counter is not None}
 
 

@@ -22,6 +22,7 @@ from service.identity.users import Directory
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
 from service.model.session import LogoutDelivery
+from service.model.webhook import WebhookDelivery
 from service.outbox.queue import Outbox
 from service.store.keyvalue import KeyValue
 from service.store.memory import StoreMemory
@@ -53,11 +54,14 @@ class Readings(Collector):
     ring: KeyRing
     grants: Grants
     logouts: Outbox[LogoutDelivery]
+    webhooks: Outbox[WebhookDelivery]
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
         text = "Clients that wait in the store to be told of an ended session."
         yield _gauge("logout_deliveries", text, {(): self.logouts.waiting})
+        text = "Subjects with events that wait in the store for a webhook."
+        yield _gauge("webhook_subjects_waiting", text, {(): self.webhooks.waiting})
         generation = {(self.registry.current.generation,): 1}
         yield _gauge("registry_info", "The registry in force.", generation, "generation")
         signing, since, now = self.ring.signing_kids.items(), self.ring.signing_since, clock()

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Generic, Never
+from typing import Generic, Never, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,7 +17,7 @@ import structlog
 
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.outbox.queue import D, Outbox
+from service.outbox.queue import D, Delivery, Outbox
 from service.store.keyvalue import StoreUnavailable
 from service.store.verbs import STEP
 
@@ -43,7 +43,42 @@ class Place(msgspec.Struct, frozen=True):
     """The host of an attempt."""
 
     host: str
-    dynamically_registered: bool
+    dynamically_registered: bool = False
+
+
+FindPlace = Callable[[D], Awaitable[Place]]
+
+
+class ClientDelivery(Delivery, Protocol):
+    """A message on its way to a client."""
+
+    @property
+    def client_id(self) -> str: ...
+
+
+C = TypeVar("C", bound=ClientDelivery)
+
+
+def places_of_clients(
+    clients: Clients, find_uri: Callable[[C, Client | None], str | None]
+) -> Callable[[], FindPlace[C]]:
+    """Return what makes a finder of places, which asks once for each client; `find_uri` returns the place of a delivery to it."""
+
+    def open_places() -> FindPlace[C]:
+        known = dict[str, Client | None]()
+
+        async def find_place(delivery: C) -> Place:
+            if delivery.client_id not in known:
+                known[delivery.client_id] = await clients.find(delivery.client_id)
+            client = known[delivery.client_id]
+            host = urlsplit(find_uri(delivery, client) or "").hostname or ""
+            return Place(
+                host, dynamically_registered=client is None or client.dynamically_registered
+            )
+
+        return find_place
+
+    return open_places
 
 
 class Deliveries(msgspec.Struct, Generic[D], kw_only=True):
@@ -54,9 +89,8 @@ class Deliveries(msgspec.Struct, Generic[D], kw_only=True):
 
     queue: Outbox[D]
     attempt: Callable[[D], Awaitable[None]]
-    find_uri: Callable[[D, Client | None], str | None]
-    """Returns the place that a delivery to this client goes to."""
-    clients: Clients
+    open_places: Callable[[], FindPlace[D]]
+    """Makes what finds the places of some deliveries, and may remember what it has found."""
     wake: asyncio.Event
     """Set when something was queued here, or an attempt is over: then the queue is read at once."""
     _running: dict[asyncio.Task[None], Place] = msgspec.field(
@@ -103,23 +137,17 @@ class Deliveries(msgspec.Struct, Generic[D], kw_only=True):
         """Return due deliveries, and the places of those that there is room for, by their ids."""
         due = await self.queue.find_due(at_most)
         taken = Counter(self._running.values())
-        clients, chosen = dict[str, Client | None](), dict[str, Place]()
+        find_place, chosen = self.open_places(), dict[str, Place]()
         for number, delivery in enumerate(due):
             if taken.total() >= AT_ONCE:
                 break
             if number % STEP == 0:
                 await asyncio.sleep(0)
-            if delivery.client_id not in clients:
-                clients[delivery.client_id] = await self.clients.find(delivery.client_id)
-            place = self._find_place(delivery, clients[delivery.client_id])
+            place = await find_place(delivery)
             if _has_room(place, taken):
                 chosen[delivery.id] = place
                 taken[place] += 1
         return due, chosen
-
-    def _find_place(self, delivery: D, client: Client | None) -> Place:
-        host = urlsplit(self.find_uri(delivery, client) or "").hostname or ""
-        return Place(host, dynamically_registered=client is None or client.dynamically_registered)
 
     async def _attempt(self, delivery: D) -> None:
         try:

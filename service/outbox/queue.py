@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from service.store.keyvalue import KeyValue
+from service.store.lanes import Lanes
 from service.store.records import Queue, Records
 from service.store.verbs import Command, steps
 
@@ -17,6 +19,9 @@ LEASE_MARGIN = 5
 
 PAUSES = (5, 15, 45, 120, 240)
 """Seconds after each attempt but the last, give or take a quarter: six attempts in seven minutes."""
+
+MAX_DEAD = 1000
+"""Dead letters of one queue; with more, the oldest are forgotten."""
 
 
 class Delivery(Protocol):
@@ -28,9 +33,12 @@ class Delivery(Protocol):
         ...
 
     @property
-    def client_id(self) -> str: ...
-    @property
     def failures(self) -> int: ...
+    @property
+    def cause(self) -> str | None:
+        """The reason of the last failure."""
+        ...
+
     @property
     def traceparent(self) -> str | None:
         """The span in which it was queued (W3C Trace Context §3.2)."""
@@ -43,14 +51,17 @@ D = TypeVar("D", bound=Delivery)
 class Outbox(msgspec.Struct, Generic[D], kw_only=True):
     """Takes due deliveries under a lease; one that its taker did not return is due again after it.
 
-    So every message arrives at least once, whichever process stops at whichever moment.
+    So every message arrives at least once, whichever process stops at whichever moment. One that could not be delivered is
+    kept for the operator as a dead letter.
     """
 
     kv: KeyValue
-    queue: Queue
+    queue: Queue | Lanes
     """Its selector is that of all keys, so that they are in one slot of a Redis Cluster."""
     deliveries: Records[D]
     leases: Records[bool]
+    dead: Queue
+    """The dead letters, by the time of their last attempt."""
     lease: int
     """Seconds; longer than an attempt can take."""
     waiting: int = 0
@@ -87,17 +98,43 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
         )
 
     async def retry_later(self, failed: D) -> bool:
-        """Return a delivery after its attempt has failed, or remove it after the last one; return whether there will be another.
+        """Return a delivery after its attempt has failed, or bury it after the last one; return whether there will be another.
 
         `failed` has counted the attempt.
         """
         if failed.failures > len(PAUSES):
-            await self.remove(failed.id)
+            await self.bury(failed)
             return False
-        pause = PAUSES[failed.failures - 1]
-        # A quarter less to a quarter more, so that attempts that failed together spread out.
-        seconds = pause - pause // 4 + secrets.randbelow(pause // 4 * 2 + 1)
-        await self.give_back(failed, seconds=seconds)
+        await self.give_back(failed, seconds=spread(PAUSES[failed.failures - 1]))
+        return True
+
+    async def bury(self, failed: D) -> None:
+        """Make a dead letter of a delivery, which is kept as long as its queue says."""
+        selector, dead = self.queue.selector, self.dead
+        *_, count = await self.kv.write(
+            self.deliveries.put(failed, selector, failed.id, ttl=dead.ttl),
+            dead.add(failed.id),
+            self.queue.remove(failed.id),
+            self.leases.drop(selector, failed.id),
+            dead.count(),
+        )
+        if count > MAX_DEAD:
+            (oldest,) = await self.kv.read_members(dead.due(at_most=count - MAX_DEAD))
+            await self.kv.write(
+                *[self.deliveries.drop(selector, one) for one in oldest],
+                *[dead.remove(one) for one in oldest],
+            )
+
+    async def revive(self, delivery_id: str) -> bool:
+        """Let a dead letter, or a delivery that waits for its next attempt, be due now; return whether there is one."""
+        selector = self.queue.selector
+        (found,) = await self.kv.read(self.deliveries.read(selector, delivery_id))
+        if found is None:
+            return False
+        put = self.deliveries.rewrite(
+            replace(cast("Any", found), failures=0), selector, delivery_id
+        )
+        await self.kv.write(*self.queue.revive(delivery_id, put), self.dead.remove(delivery_id))
         return True
 
     async def remove(self, delivery_id: str) -> None:
@@ -109,6 +146,20 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
             self.leases.drop(selector, delivery_id),
         )
 
+    async def look(self, *, dead: bool, start: int, count: int) -> list[tuple[D, int]]:
+        """Return deliveries with the times at which they are due, or dead letters with those of their deaths."""
+        selector, queue = self.queue.selector, self.dead if dead else self.queue
+        (listed,) = await self.kv.write(queue.first(start=start, count=count))
+        places = _pairs(listed)
+        found = await self.kv.read(
+            *[self.deliveries.read(selector, member.decode()) for member, _ in places]
+        )
+        return [
+            (delivery, int(float(time)))
+            for delivery, (_, time) in zip(found, places, strict=True)
+            if delivery is not None
+        ]
+
     async def _read(self, ids: Sequence[str]) -> tuple[D, ...]:
         """Return the deliveries of these ids, and forget the ids of those that have expired."""
         deliveries, selector = self.deliveries, self.queue.selector
@@ -119,3 +170,15 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
             if delivery is None:
                 await self.remove(one)
         return tuple(delivery for delivery in found if delivery is not None)
+
+
+def spread(pause: int) -> int:
+    """Return a quarter less to a quarter more, so that attempts that failed together spread out."""
+    return pause - pause // 4 + secrets.randbelow(pause // 4 * 2 + 1)
+
+
+def _pairs(listed: Sequence[Any]) -> Sequence[tuple[bytes, Any]]:
+    """Return members with their scores, which are pairs in RESP3, and follow one another in RESP2."""
+    if listed and isinstance(listed[0], list):
+        return listed
+    return list(zip(listed[::2], listed[1::2], strict=True))

@@ -60,8 +60,9 @@ class OutgoingHttp:
         policy: AddressPolicy | None,
         certificate: ClientCertificate | None = None,
         kept: int = 0,
-        max_body: int = MAX_BODY,
+        max_body: int | None = MAX_BODY,
     ) -> None:
+        """Take the limits; `max_body=None` leaves bodies of answers unread."""
         self._max_body = max_body
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
@@ -86,7 +87,7 @@ class OutgoingHttp:
         # The trace goes on at the receiver (W3C Trace Context §3.2).
         given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
         if isinstance(form, HttpBody):
-            given["Content-Type"] = form.content_type
+            given |= {**form.headers, "Content-Type": form.content_type}
         headers = {name: value for name, value in given.items() if value is not None}
         data = form.content if isinstance(form, HttpBody) else form
         ask = partial(self._ask, method, url, data=data, headers=headers)
@@ -124,7 +125,8 @@ class OutgoingHttp:
                 method, url, data=data, headers=headers, allow_redirects=False
             ) as response,
         ):
-            body = await _read(response, self._max_body)
+            limit = self._max_body
+            body = b"" if limit is None else await _read(response, limit)
             return HttpAnswer(response.status, body, response.headers)
 
     @asynccontextmanager

@@ -28,6 +28,7 @@ from service.model.catalogue import Catalogue
 from service.start import names
 from service.start import settings as service
 from service.tokens import details_rules as details
+from service.webhooks import rules as webhooks
 
 
 def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
@@ -73,6 +74,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         *users.FILE_RULES,
         profiles.clients_meet_their_profiles,
         ciba.ciba_settings_fit,
+        webhooks.webhooks_can_be_used,
         *mutual_tls.FILE_RULES,
         of_each_client(
             *client_rules(catalogue),

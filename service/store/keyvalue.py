@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Any, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import structlog
 
+from service.events.event import Event
 from service.events.timings import EmitTiming, StoreAnswered, ignore_timing
 from service.model.request_context import current_request
 from service.protocol.errors import TemporarilyUnavailable
@@ -36,6 +37,14 @@ T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
+
+
+class WriteWithEvents(Protocol):
+    """Writes a change and its events in one round trip; returns the answers for the change."""
+
+    def __call__(
+        self, events: Sequence[Event], writes: Sequence[Command], *, durable: bool
+    ) -> Awaitable[list[Any]]: ...
 
 
 class StoreUnavailable(TemporarilyUnavailable):
@@ -67,6 +76,8 @@ class KeyValue:
         """Calls that have failed since the start."""
         self.waiting = 0
         """Calls that have no answer yet."""
+        self.write_with_events: WriteWithEvents | None = None
+        """Writes a change with its events for webhooks; None where no webhook is configured."""
 
     @property
     def seconds_away(self) -> float:
@@ -126,12 +137,17 @@ class KeyValue:
         answer, *values = await self._ask(self._channel, [command, ("GET", a.key), ("GET", b.key)])
         return answer, _decode((a, b), values)
 
-    def write(self, *writes: Command, durable: bool = False) -> Awaitable[list[Any]]:
+    def write(
+        self, *writes: Command, durable: bool = False, events: Sequence[Event] = ()
+    ) -> Awaitable[list[Any]]:
         """Run all commands in this order; return one answer for each, as its verb says.
 
         A durable write is answered when as many replicas have it as `store.wait_for_replicas` says:
-        for what must not be undone by a failover, such as the use of a code.
+        for what must not be undone by a failover, such as the use of a code. Events that are certain to follow
+        from the change are queued for webhooks in the same round trip; the caller emits them after it.
         """
+        if events and self.write_with_events is not None:
+            return self.write_with_events(events, writes, durable=durable)
         channel = self._durable if durable else self._channel
         if self.tracking is None:
             return self._ask(channel, writes)

@@ -267,5 +267,13 @@ class Queue(msgspec.Struct, frozen=True):
         """Ask how many members there are."""
         return ("ZCARD", self.key)
 
+    def first(self, *, start: int, count: int) -> Command:
+        """Ask for members and the times at which they are due, the earliest first."""
+        return ("ZRANGE", self.key, start, start + count - 1, "WITHSCORES")
+
+    def revive(self, member: str, record: Command) -> tuple[Command, ...]:
+        """Write the record of a member that is due now."""
+        return record, self.add(member)
+
     def remove(self, member: str) -> Command:
         return ("ZREM", self.key, member)

@@ -20,7 +20,9 @@ from service.model.session import (
     SealedSignIn,
     Session,
 )
+from service.model.webhook import WebhookDelivery
 from service.store.keyvalue import KeyValue
+from service.store.lanes import Lanes
 from service.store.records import Index, Queue, Records, used_once
 from service.store.verbs import STEP, Command, Read, steps
 
@@ -46,6 +48,18 @@ LOGOUT = "logout"
 
 CIBA = "ciba"
 """The selector of all messages about CIBA requests."""
+
+CIBA_DEAD = 3600
+"""Seconds for which a dead letter about a CIBA request is kept; soon after the request it says nothing."""
+
+WEBHOOKS = "webhooks"
+"""The selector of all events that wait for webhooks."""
+
+WEBHOOK_LIMIT = 20_000
+"""Events that wait for one webhook at most."""
+
+EVENT_LIFETIME = 8 * 86400
+"""Seconds for which an event and what is known of its order are kept: a day of attempts, and a week as a dead letter."""
 
 PASSWORDS = "passwords"
 """The selector of what holds for all passwords."""
@@ -76,10 +90,6 @@ class Stores:
         self.fresh_logins = Records(prefix, "fl", str)  # identity/sign_in.py
         self.session_authorizations = index("sa")  # those that end with the session
         self.session_clients = index("sc")  # those that are notified of its end
-        # Under LOGOUT:
-        self.logout_queue = Queue(prefix, LOGOUT, "lq", DELIVERY_LIFETIME)
-        self.logout_deliveries = Records(prefix, "ld", LogoutDelivery)  # DELIVERY_LIFETIME
-        self.logout_leases = Records(prefix, "ll", bool)  # an attempt, and some seconds
         # Under the digest of a subject:
         self.consents = Records(prefix, "co", Consent)  # consent_lifetime
         self.subject_sessions = index("us", MAX_SESSIONS)
@@ -97,6 +107,7 @@ class Stores:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
+        self._name_outboxes(prefix)
 
     def _name_sign_ins(self, prefix: str) -> None:
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
@@ -130,14 +141,27 @@ class Stores:
         self._add_ciba(prefix)
 
     def _add_ciba(self, prefix: str) -> None:
-        # Under CIBA, until 20 minutes after the request's end:
-        self.ciba_queue = Queue(prefix, CIBA, "cq", DELIVERY_LIFETIME)
-        self.ciba_deliveries = Records(prefix, "cd", BackchannelDelivery)
-        self.ciba_leases = Records(prefix, "cl", bool)  # an attempt, and some seconds
         # Under the selector of an auth_req_id, until its end:
         self.backchannel_requests = Records(prefix, "bq", BackchannelRequest)
         # Under the digest of a subject, those that wait for the user:
         self.subject_requests = Index(prefix, "ub", MAX_MEMBERS)
+
+    def _name_outboxes(self, prefix: str) -> None:
+        # Under LOGOUT:
+        self.logout_queue = Queue(prefix, LOGOUT, "lq", DELIVERY_LIFETIME)
+        self.logout_deliveries = Records(prefix, "ld", LogoutDelivery)  # DELIVERY_LIFETIME
+        self.logout_leases = Records(prefix, "ll", bool)  # an attempt, and some seconds
+        self.logout_dead = Queue(prefix, LOGOUT, "lx", DELIVERY_LIFETIME)
+        # Under CIBA, until 20 minutes after the request's end:
+        self.ciba_queue = Queue(prefix, CIBA, "cq", DELIVERY_LIFETIME)
+        self.ciba_deliveries = Records(prefix, "cd", BackchannelDelivery)
+        self.ciba_leases = Records(prefix, "cl", bool)  # an attempt, and some seconds
+        self.ciba_dead = Queue(prefix, CIBA, "cx", CIBA_DEAD)
+        # Under WEBHOOKS, until EVENT_LIFETIME after the last change:
+        self.webhook_queue = Lanes(Queue(prefix, WEBHOOKS, "wq", EVENT_LIFETIME), WEBHOOK_LIMIT)
+        self.webhook_deliveries = Records(prefix, "wd", WebhookDelivery)
+        self.webhook_leases = Records(prefix, "wl", bool)  # an attempt, and some seconds
+        self.webhook_dead = Queue(prefix, WEBHOOKS, "wx", EVENT_LIFETIME)
 
     async def walk_listed(
         self, listed: Command, read: Callable[[str], Read[T]]

@@ -8,7 +8,7 @@ import msgspec
 
 from service.clock import clock
 from service.events.authorizations import AuthorizationEnded
-from service.events.event import Emit
+from service.events.event import Emit, Event
 from service.events.tokens import CodeReplayed, RefreshTokenReused
 from service.model.authorization import Authorization, Source, Spent, new_attempt
 from service.model.handle import DIGEST_LENGTH, Handle, name_digest
@@ -118,14 +118,16 @@ async def end(
     """Make every token inactive that came from them (RFC 7009 §2.1), after other commands."""
     for some in steps(authorizations):
         writes = [write for one in some for write in _drop(stores, one)]
-        await stores.kv.write(*others, *writes, durable=durable)
-        others = ()
-        for one in some:
-            emit(
-                AuthorizationEnded(
-                    authorization_id=one.id, client_id=one.client_id, subject=one.subject
-                )
+        events = [
+            AuthorizationEnded(
+                authorization_id=one.id, client_id=one.client_id, subject=one.subject
             )
+            for one in some
+        ]
+        await stores.kv.write(*others, *writes, durable=durable, events=events)
+        others = ()
+        for event in events:
+            emit(event)
     await stores.kv.write(*others, durable=durable)
 
 
@@ -197,9 +199,10 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
     stores: Stores
     emit: Emit
 
-    async def end_authorization(self, authorization_id: str) -> None:
-        """Revoke an authorization with all its tokens, delegated ones included."""
-        await self.stores.kv.write(self.stores.authorizations.drop(authorization_id), durable=True)
+    async def end_authorization(self, authorization_id: str, *events: Event) -> None:
+        """Revoke an authorization with all its tokens, delegated ones included; these events follow from it."""
+        drop = self.stores.authorizations.drop(authorization_id)
+        await self.stores.kv.write(drop, durable=True, events=events)
 
     async def refuse_replay(
         self, authorization: Authorization, replay: Replay | None
@@ -211,8 +214,9 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
 
     async def end_replayed(self, authorization: Authorization, replay: Replay) -> InvalidGrant:
         """Revoke all tokens, because either of two requests may be an attacker's; return the refusal (RFC 6749 §4.1.2)."""
-        await self.end_authorization(authorization.id)
-        self.emit(replay(client_id=authorization.client_id, subject=authorization.subject))
+        event = replay(client_id=authorization.client_id, subject=authorization.subject)
+        await self.end_authorization(authorization.id, event)
+        self.emit(event)
         what = "code" if replay is CodeReplayed else "refresh token"
         return InvalidGrant(f"the {what} has been used")
 

@@ -34,6 +34,7 @@ from service.web.endpoint import (
     json_answer,
 )
 from service.web.proxy import OPERATIONS, ClientAddress, Mount
+from service.webhooks.queueing import EventQueue
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 DirectHandler = Callable[[Message], Awaitable[Answer]]
@@ -103,6 +104,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     caller: ClientAddress
     """Finds the caller's address for what counts by it."""
     emit: Emit
+    event_queue: EventQueue | None
+    """Takes the events of a request before its answer is sent; None without webhooks."""
     span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
     """Traces a request, by its method and headers; None if nothing is traced."""
     emit_at_once: EmitAtOnce | None
@@ -172,6 +175,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         except Exception:
             log.exception("unforeseen error")
             answered = _error_answer(ServerError("something unforeseen happened"))
+        if self.event_queue is not None:
+            await self.event_queue.settle()
         self._finish(answered.headers, request_id)
         undecided = self.cors.add_headers(path, request, answered.headers)
         if undecided is not None:

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from math import ceil
-from typing import Never
+from typing import Any, Never
 from urllib.parse import urlsplit
 
 import msgspec
@@ -28,16 +27,15 @@ from service.config.schema.server import Server, Session
 from service.identity.sign_in import FreshLogins, PartialSignIns
 from service.keys.key_source import follow_keys
 from service.keys.keyring import KeyRing
-from service.logout.back_channel import BackChannel
 from service.model.session import LogoutDelivery
+from service.model.webhook import WebhookDelivery
 from service.observe.event_log import writes_frequent
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.outbox.delivering import Deliveries
-from service.outbox.queue import LEASE_MARGIN, D, Outbox
+from service.outbox.queue import Outbox
 from service.protocol.paths import TOKEN
 from service.protocol.uris import is_loopback
-from service.store.records import Queue, Records
 from service.web.cors import Cors
 from service.web.endpoint import Direct, DirectRoutes, Endpoint
 from service.web.gate import GATE, Gate, SecurityHeaders, name_endpoint
@@ -51,6 +49,7 @@ from service.web.sent_credentials import CredentialReader
 from service.web.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.web.visits import Visits
 from service.wiring.features import Features
+from service.wiring.outboxes import build_ciba_outbox
 from service.wiring.shared import Shared
 
 SETTLING = 1
@@ -175,11 +174,10 @@ class Ciba(msgspec.Struct, frozen=True, kw_only=True):
 def build_ciba(features: Features) -> Ciba:
     """Build CIBA; raise CannotServe if the operator's notifier cannot be made."""
     shared, settings = features.shared, features.shared.configuration.ciba
-    stores = shared.stores
     messages = Messages(
         issuer=shared.issuer,
-        stores=stores,
-        queue=build_outbox(shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases),
+        stores=shared.stores,
+        queue=build_ciba_outbox(shared),
         clients=features.clients,
         ring=features.ring,
         seal=shared.seal,
@@ -225,31 +223,6 @@ def _build_user_codes(features: Features) -> UserCodes:
     )
 
 
-def build_logout_deliveries(features: Features) -> Deliveries[LogoutDelivery]:
-    """Build back-channel logout."""
-    shared, stores = features.shared, features.shared.stores
-    queue = build_outbox(
-        shared, stores.logout_queue, stores.logout_deliveries, stores.logout_leases
-    )
-    http, id_tokens = shared.client_http("logout"), features.id_tokens
-    back_channel = BackChannel(queue=queue, id_tokens=id_tokens, http=http, emit=shared.emit)
-    return Deliveries(
-        queue=queue,
-        attempt=shared.trace_deliveries("backchannel_logout", back_channel.attempt),
-        find_uri=lambda _, client: client.backchannel_logout_uri if client else None,
-        clients=features.clients,
-        wake=shared.sessions.ended,
-    )
-
-
-def build_outbox(
-    shared: Shared, queue: Queue, deliveries: Records[D], leases: Records[bool]
-) -> Outbox[D]:
-    """Build the queue of deliveries of one kind; each attempt may take as long as any request to others."""
-    lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
-    return Outbox(kv=shared.kv, queue=queue, deliveries=deliveries, leases=leases, lease=lease)
-
-
 def build_remembered_answers(shared: Shared, ring: KeyRing) -> RememberedAnswers | None:
     """Build what introspection may answer without asking Redis, which tells of changes; None where that is not certain."""
     if shared.kv.tracking is None or shared.configuration.users.source != "file":
@@ -257,7 +230,9 @@ def build_remembered_answers(shared: Shared, ring: KeyRing) -> RememberedAnswers
     return RememberedAnswers(shared.kv.tracking, shared.registry, ring)
 
 
-def build_readings(features: Features, logouts: Deliveries[LogoutDelivery]) -> Readings:
+def build_readings(
+    features: Features, logouts: Outbox[LogoutDelivery], webhooks: Outbox[WebhookDelivery]
+) -> Readings:
     """Build what shows the state of other parts as metrics."""
     shared = features.shared
     return Readings(
@@ -267,7 +242,8 @@ def build_readings(features: Features, logouts: Deliveries[LogoutDelivery]) -> R
         users=shared.users,
         ring=features.ring,
         grants=features.grants,
-        logouts=logouts.queue,
+        logouts=logouts,
+        webhooks=webhooks,
     )
 
 
@@ -309,6 +285,7 @@ def build_application(
         caller=build_client_address(server),
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
+        event_queue=shared.event_queue,
         span=None if spans is None else spans.request,
         emit_at_once=shared.emit_at_once if spans is None and not writes_frequent() else None,
     )
@@ -317,28 +294,21 @@ def build_application(
 
 
 def background_work(
-    features: Features, logouts: Deliveries[LogoutDelivery], messages: Messages
+    features: Features, *deliveries: Deliveries[Any]
 ) -> Callable[[web.Application], AsyncIterator[None]]:
-    """Return what follows the keys and makes deliveries, and closes all connections at the end."""
+    """Return what follows the keys, queues events and makes deliveries, and closes all connections at the end."""
     shared = features.shared
     metrics, spans, key_source = shared.metrics, shared.spans, features.key_source
-    pings = Deliveries(
-        queue=messages.queue,
-        attempt=shared.trace_deliveries("ciba_message", messages.attempt),
-        find_uri=messages.find_uri,
-        clients=features.clients,
-        wake=messages.wake,
-    )
 
     async def run(_: web.Application) -> AsyncIterator[None]:
         async with nullcontext() if spans is None else spans.export():
             await key_source.start()
             works = (
                 follow_keys(key_source),
-                logouts.run(),
-                pings.run(),
+                *(each.run() for each in deliveries),
                 shared.store_memory.follow(),
                 _settle(metrics),
+                *(() if shared.event_queue is None else (shared.event_queue.run(),)),
             )
             tasks = [asyncio.create_task(work) for work in works]
             yield

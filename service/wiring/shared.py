@@ -32,6 +32,7 @@ from service.store.rate_limit import RateLimit
 from service.store.room import Room, network_limit
 from service.store.stores import Stores
 from service.store.tracking import Tracking
+from service.webhooks.queueing import EventQueue
 
 if TYPE_CHECKING:
     from service.observe.metrics import Metrics
@@ -62,14 +63,8 @@ class Shared:
         self.has_dynamic_clients = self.registration_is_on or self.documents_are_on
         """Whether clients need no entry in the configuration."""
         self.spans = spans
-        self._listeners = listeners
-        event_log = EventLog.on_standard_error(environ)
-        counting = (self.metrics.count,) if counted else ()
-        self.emit = FanOut(event_log.note, *counting, *listeners).emit
         timed = self.metrics.timed.note if counted else ignore_timing
         self.timed = timed if spans is None else spans.record_durations(timed)
-        read = read or partial(load_to_serve, configuration.file, environ)
-        self.registry = ReloadableRegistry(configuration, read=read, emit=self.emit)
         store = configuration.store
         self.kv = open_store(
             store.url,
@@ -82,6 +77,15 @@ class Shared:
         )
         self.prefix = store.key_prefix
         self.stores = Stores(self.kv, prefix=self.prefix)
+        self.event_queue = self._open_event_queue()
+        queueing = () if self.event_queue is None else (self.event_queue.note,)
+        counting = (self.metrics.count,) if counted else ()
+        event_log = EventLog.on_standard_error(environ)
+        self.emit = FanOut(event_log.note, *counting, *queueing, *listeners).emit
+        wants_all = self.event_queue is not None and self.event_queue.wants_answers_at_once
+        self._listeners = (*queueing, *listeners) if wants_all else listeners
+        read = read or partial(load_to_serve, configuration.file, environ)
+        self.registry = ReloadableRegistry(configuration, read=read, emit=self.emit)
         self.store_memory = StoreMemory(kv=self.kv)
         limits = configuration.limits
         self.room = Room(
@@ -173,6 +177,20 @@ class Shared:
         """The HTTP client for URLs of clients that registered themselves."""
         return self._open(guarded=True)
 
+    def _open_event_queue(self) -> EventQueue | None:
+        """Return what queues events for webhooks; None without webhooks."""
+        webhooks = self.configuration.events.webhooks
+        if not webhooks:
+            return None
+        queue = EventQueue(
+            issuer=self.issuer,
+            stores=self.stores,
+            webhooks=webhooks,
+            emit=lambda event: self.emit(event),  # noqa: PLW0108 - it is made later
+        )
+        self.kv.write_with_events = queue.write
+        return queue
+
     def trace_deliveries(
         self, name: str, attempt: Callable[[D], Awaitable[None]]
     ) -> Callable[[D], Awaitable[None]]:
@@ -194,6 +212,10 @@ class Shared:
         """Return a guarded HTTP client for URLs that requests name, which reads no more than so many bytes."""
         http = self._open(guarded=True, max_body=max_body)
         return self.http_for(purpose, http)
+
+    def webhook_http(self) -> HttpClient:
+        """Return the guarded HTTP client for webhooks, which leaves bodies of answers unread."""
+        return self.http_for("webhook", self._open(guarded=True, reads_answers=False))
 
     def http_of_users(self, certificate: ClientCertificate | None) -> HttpClient:
         """Return the HTTP client for `users.http`, with connections of its own, which show this certificate.
@@ -217,6 +239,7 @@ class Shared:
         certificate: ClientCertificate | None = None,
         kept: int = 0,
         max_body: int | None = None,
+        reads_answers: bool = True,
     ) -> LateHttp:
         settings = self.configuration.outgoing
 
@@ -229,7 +252,7 @@ class Shared:
                 policy=guard.AddressPolicy(settings.allowed_networks) if guarded else None,
                 certificate=certificate,
                 kept=kept,
-                max_body=http_client.MAX_BODY if max_body is None else max_body,
+                max_body=(max_body or http_client.MAX_BODY) if reads_answers else None,
             )
 
         http = LateHttp(make)
@@ -246,6 +269,8 @@ class Shared:
             await self.users.close()
         for http in self._opened:
             await http.close()
+        if self.event_queue is not None:
+            await self.event_queue.close()
         await self.kv.close()
 
 

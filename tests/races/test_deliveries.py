@@ -22,6 +22,7 @@ def outbox_of(replica: RunningService) -> Outbox[LogoutDelivery]:
         queue=stores.logout_queue,
         deliveries=stores.logout_deliveries,
         leases=stores.logout_leases,
+        dead=stores.logout_dead,
         lease=60,
     )
 

@@ -80,13 +80,16 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         await self._check_sector(record)
         await self._take_room(_size_of(record))
         kept = self.stores.registered_clients
-        if self.lifetime is None:
-            await self.stores.kv.write(kept.put_lasting(record, selector))
-        else:
-            await self.stores.kv.write(kept.put(record, selector, ttl=self.lifetime))
+        put = (
+            kept.put_lasting(record, selector)
+            if self.lifetime is None
+            else kept.put(record, selector, ttl=self.lifetime)
+        )
+        registered = ClientRegistered(client_id=client_id)
+        await self.stores.kv.write(put, events=[registered])
         await self.origins.add(record)
         _warn_of_shared_schemes(record)
-        self.emit(ClientRegistered(client_id=client_id))
+        self.emit(registered)
         return Registration(record=record, access_token=token.text, secret=secret)
 
     async def authorize(self, client_id: str, token: str) -> RegisteredClient:
@@ -128,11 +131,12 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
     async def delete(self, record: RegisteredClient) -> None:
         """Delete the client, which makes its tokens inactive (RFC 7592 §2.3)."""
         drop = self.stores.registered_clients.drop(str(selector_of(record.client_id)))
-        dropped, *_ = await self.stores.kv.write(drop, *self.origins.remove(record))
+        deleted, removed = ClientDeleted(client_id=record.client_id), self.origins.remove(record)
+        dropped, *_ = await self.stores.kv.write(drop, *removed, events=[deleted])
         if dropped and self.room is not None:
             size, taken_at = _size_of(record), record.issued_at
             await self.room.give_back(size, taken_at=taken_at, address=caller())
-        self.emit(ClientDeleted(client_id=record.client_id))
+        self.emit(deleted)
 
     async def _take_room(self, size: int) -> None:
         """Count what is about to be kept; raise TooManyRequests where no room is left."""

@@ -30,6 +30,7 @@ from service.model.profiles import with_profile_defaults
 from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRuleEntry, TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
+from service.model.webhook import Events
 from service.model.workload import WorkloadIssuer, find_template, named_apis, named_clients
 from service.protocol import path_aliases
 
@@ -142,6 +143,7 @@ class Settings(types.Confidential, frozen=True, kw_only=True):
     dpop: Dpop = Dpop()
     mtls: Mtls = Mtls()
     ciba: Ciba = Ciba()
+    events: Events = Events()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
     client_id_metadata: ClientIdMetadata = ClientIdMetadata()

@@ -54,7 +54,8 @@ def _meant(unknown: Misfit) -> Location:
 
 def _remedy(misfit: Misfit) -> str | None:
     """Return what to write instead, without the value if it may be a secret."""
-    if _SECRET_LISTS & set(misfit.location[-2:]) and isinstance(misfit.value, str):
+    is_hashed = _SECRET_LISTS & set(misfit.location[-2:]) and misfit.location[0] != "events"
+    if is_hashed and isinstance(misfit.value, str):
         return "write `- sha256: …` as `token-service hash-secret` prints it"
     if misfit.value is None and misfit.kind in _EMPTY:
         return _EMPTY[misfit.kind]

@@ -186,8 +186,8 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """A file with further certificate authorities to trust, PEM; a file that changes counts for the next request. Certificates
     may lack extensions that RFC 5280 demands, as those of many private authorities do."""
     allowed_networks: tuple[types.NetworkRange, ...] = ()
-    """Private, loopback and link-local networks that URLs of dynamically registered clients may lead to; URLs in this file
-    may lead anywhere."""
+    """Private, loopback and link-local networks that URLs of dynamically registered clients and of webhooks may lead to; other URLs
+    in this file may lead anywhere."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,92 @@
+"""A queue whose messages about one thing go one after the other: only the first of each lane is ever due."""
+
+from __future__ import annotations
+
+import msgspec
+
+from service.clock import clock
+from service.store.records import Queue
+from service.store.verbs import Command
+
+LANE_ADD = """\
+local now, ttl = tonumber(ARGV[1]), tonumber(ARGV[4])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', '(' .. (now - ttl))
+if redis.call('EXISTS', KEYS[4]) == 0 and redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[3]) then
+  return 0
+end
+redis.call(ARGV[5], KEYS[4], unpack(ARGV, 6))
+redis.call('ZADD', KEYS[3], 'NX', now, ARGV[2])
+local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+redis.call('ZADD', KEYS[2], 'NX', (last[2] or 0) + 1, ARGV[2])
+local head = redis.call('ZRANGE', KEYS[2], 0, 0)
+redis.call('ZADD', KEYS[1], 'NX', now, head[1])
+for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ttl) end
+return 1"""
+"""A head that waits for its next attempt keeps its time, because of NX."""
+
+LANE_REMOVE = """\
+for i = 1, 3 do redis.call('ZREM', KEYS[i], ARGV[2]) end
+local head = redis.call('ZRANGE', KEYS[2], 0, 0)
+if head[1] then redis.call('ZADD', KEYS[1], 'NX', ARGV[1], head[1]) end
+return 1"""
+
+
+class Lanes(msgspec.Struct, frozen=True):
+    """A queue of the heads of lanes, with all that wait behind them.
+
+    A member is `place.lane.rest`: so many members may wait for one place, and those of one lane are in order.
+    All keys are in one slot, and each change is one script, so that no crash leaves a lane without its head.
+    """
+
+    heads: Queue
+    limit: int
+    """Members that may wait for one place."""
+
+    @property
+    def selector(self) -> str:
+        return self.heads.selector
+
+    def append(self, member: str, record: Command) -> Command:
+        """Add a member at the end of its lane, and run the command that writes its record; answers 0 if the place is full."""
+        keys = (*self._keys(member), record[1])
+        noted = (clock(), member, self.limit, self.heads.ttl, record[0], *record[2:])
+        return ("EVAL", LANE_ADD, len(keys), *keys, *noted)
+
+    def add(self, member: str, *, seconds: int = 0) -> Command:
+        """Let the head of a lane be due in so many seconds."""
+        return self.heads.defer(member, seconds=seconds)
+
+    def defer(self, member: str, *, seconds: int) -> Command:
+        return self.heads.defer(member, seconds=seconds)
+
+    def revive(self, member: str, record: Command) -> tuple[Command, ...]:
+        """Add a member that has left its lane at its end; a head is due now."""
+        return self.append(member, record), self.heads.defer(member, seconds=0)
+
+    def take(self, member: str, *, seconds: int, lease: Command) -> Command:
+        return self.heads.take(member, seconds=seconds, lease=lease)
+
+    def due(self, *, at_most: int) -> Command:
+        return self.heads.due(at_most=at_most)
+
+    def count(self) -> Command:
+        return self.heads.count()
+
+    def first(self, *, start: int, count: int) -> Command:
+        return self.heads.first(start=start, count=count)
+
+    def remove(self, member: str) -> Command:
+        """Remove a member; the next one of its lane is due now."""
+        keys = self._keys(member)
+        return ("EVAL", LANE_REMOVE, len(keys), *keys, clock(), member)
+
+    def count_waiting(self, place: str) -> Command:
+        """Ask how many members wait for a place, heads and others."""
+        return ("ZCARD", self._waiting(place))
+
+    def _keys(self, member: str) -> tuple[str, str, str]:
+        place, lane, _ = member.split(".")
+        return self.heads.key, f"{self.heads.key}l:{place}.{lane}", self._waiting(place)
+
+    def _waiting(self, place: str) -> str:
+        return f"{self.heads.key}w:{place}"
