@@ -27,7 +27,10 @@ return 1"""
 LANE_REMOVE = """\
 for i = 1, 3 do redis.call('ZREM', KEYS[i], ARGV[2]) end
 local head = redis.call('ZRANGE', KEYS[2], 0, 0)
-if head[1] then redis.call('ZADD', KEYS[1], 'NX', ARGV[1], head[1]) end
+if head[1] then
+  redis.call('ZADD', KEYS[1], 'NX', ARGV[1], head[1])
+  redis.call('EXPIRE', KEYS[1], ARGV[3])
+end
 return 1"""
 
 
@@ -78,7 +81,7 @@ class Lanes(msgspec.Struct, frozen=True):
     def remove(self, member: str) -> Command:
         """Remove a member; the next one of its lane is due now."""
         keys = self._keys(member)
-        return ("EVAL", LANE_REMOVE, len(keys), *keys, clock(), member)
+        return ("EVAL", LANE_REMOVE, len(keys), *keys, clock(), member, self.heads.ttl)
 
     def count_waiting(self, place: str) -> Command:
         """Ask how many members wait for a place, heads and others."""

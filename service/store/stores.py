@@ -149,12 +149,12 @@ class Stores:
     def _name_outboxes(self, prefix: str) -> None:
         # Under LOGOUT:
         self.logout_queue = Queue(prefix, LOGOUT, "lq", DELIVERY_LIFETIME)
-        self.logout_deliveries = Records(prefix, "ld", LogoutDelivery)  # DELIVERY_LIFETIME
+        self.logout_deliveries = Records(prefix, "ld", LogoutDelivery, 2)  # DELIVERY_LIFETIME
         self.logout_leases = Records(prefix, "ll", bool)  # an attempt, and some seconds
         self.logout_dead = Queue(prefix, LOGOUT, "lx", DELIVERY_LIFETIME)
         # Under CIBA, until 20 minutes after the request's end:
         self.ciba_queue = Queue(prefix, CIBA, "cq", DELIVERY_LIFETIME)
-        self.ciba_deliveries = Records(prefix, "cd", BackchannelDelivery)
+        self.ciba_deliveries = Records(prefix, "cd", BackchannelDelivery, 2)
         self.ciba_leases = Records(prefix, "cl", bool)  # an attempt, and some seconds
         self.ciba_dead = Queue(prefix, CIBA, "cx", CIBA_DEAD)
         # Under WEBHOOKS, until EVENT_LIFETIME after the last change:

@@ -1,4 +1,4 @@
-"""Which events a webhook gets, by names and patterns."""
+"""Finds the events that a webhook gets, by names and patterns."""
 
 from __future__ import annotations
 

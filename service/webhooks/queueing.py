@@ -60,7 +60,6 @@ class EventQueue:
         self._written: dict[int, Event] = {}
         self._writing = asyncio.Lock()
         self._noted = asyncio.Event()
-        self._is_failing = False
         self.queued = asyncio.Event()
         """Set when an event was queued here, so that it is delivered."""
 
@@ -83,7 +82,7 @@ class EventQueue:
 
     async def settle(self) -> None:
         """Queue what waits, before a request is answered; return at once if nothing waits, or Redis does not answer."""
-        if self._pending and not self._is_failing:
+        if self._pending and not self._stores.kv.seconds_away:
             try:
                 await self.flush()
             except StoreUnavailable:
@@ -94,9 +93,7 @@ class EventQueue:
         async with self._writing:
             while self._pending:
                 some = self._pending[:STEP]
-                self._is_failing = True
                 answers = await self._stores.kv.write(*map(self._append, some), durable=True)
-                self._is_failing = False
                 del self._pending[: len(some)]
                 self._judge(some, answers)
 
@@ -120,7 +117,9 @@ class EventQueue:
         try:
             await self.flush()
         except StoreUnavailable:
-            log.warning("events are lost, because the store is away", events=len(self._pending))
+            log.warning(
+                "events are lost, because the store is unavailable", events=len(self._pending)
+            )
 
     async def write(
         self, events: Sequence[Event], writes: Sequence[Command], *, durable: bool

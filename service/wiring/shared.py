@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
+from service.config.schema.store import Store
 from service.events.event import Emit, Event
-from service.events.timings import EmitAtOnce, RequestAnswered, ignore_timing
+from service.events.timings import EmitAtOnce, EmitTiming, RequestAnswered, ignore_timing
 from service.identity.access import Authorizations, Consents
 from service.identity.factors.guesses import Guesses
 from service.identity.factors.stored import EnrolledFactors, StoredFactors
@@ -26,6 +27,7 @@ from service.outbox.queue import D
 from service.outgoing.around import LateHttp, TimedHttp
 from service.protocol.path_aliases import PathAliases
 from service.start.load import load_to_serve
+from service.store.keyvalue import KeyValue
 from service.store.memory import StoreMemory
 from service.store.opening import open_credentials, open_store
 from service.store.rate_limit import RateLimit
@@ -65,17 +67,8 @@ class Shared:
         self.spans = spans
         timed = self.metrics.timed.note if counted else ignore_timing
         self.timed = timed if spans is None else spans.record_durations(timed)
-        store = configuration.store
-        self.kv = open_store(
-            store.url,
-            password=store.password,
-            credentials=open_credentials(store),
-            timeout=store.timeout,
-            wait_for_replicas=store.wait_for_replicas,
-            tracking=Tracking(store.tracking_entries) if store.tracks else None,
-            timed=self.timed,
-        )
-        self.prefix = store.key_prefix
+        self.kv = _open_kv(configuration.store, self.timed)
+        self.prefix = configuration.store.key_prefix
         self.stores = Stores(self.kv, prefix=self.prefix)
         self.event_queue = self._open_event_queue()
         queueing = () if self.event_queue is None else (self.event_queue.note,)
@@ -288,3 +281,16 @@ def _emit_at_once(count: EmitAtOnce, listeners: tuple[Emit, ...]) -> EmitAtOnce:
         emit(RequestAnswered(method=method, endpoint=endpoint, status=status, seconds=seconds))
 
     return emit_both
+
+
+def _open_kv(store: Store, timed: EmitTiming) -> KeyValue:
+    """Return the store that the configuration names."""
+    return open_store(
+        store.url,
+        password=store.password,
+        credentials=open_credentials(store),
+        timeout=store.timeout,
+        wait_for_replicas=store.wait_for_replicas,
+        tracking=Tracking(store.tracking_entries) if store.tracks else None,
+        timed=timed,
+    )

@@ -47,6 +47,8 @@ class Answer:
     ended: float
     status: int | None = None
     error: str | None = None
+    request_id: str | None = None
+    """The service's name of the request."""
     content: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The JSON of the body, or the parameters that the browser brings back to the client."""
 
@@ -110,7 +112,8 @@ def read(status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]
     if NAMED_BY_THE_SERVICE not in headers:
         return {"kind": Kind.BALANCER, "status": status}
     if status in REDIRECTS:
-        return {"status": status, **_read_redirect(headers["Location"])}
+        named = {"status": status, "request_id": headers[NAMED_BY_THE_SERVICE]}
+        return named | _read_redirect(headers["Location"])
     content = _members(body)
     error = content.get("error")
     return {"status": status, "error": error, "content": content} | {

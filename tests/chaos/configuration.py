@@ -7,6 +7,7 @@ from typing import Any
 
 from service.model.polling import CIBA, DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE
+from tests.chaos.hearing import OUTGOING
 from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
@@ -17,7 +18,7 @@ REUSE_INTERVAL = "5m"
 
 
 def configuration(
-    store_url: str, users: Mapping[str, object], **store: object
+    store_url: str, users: Mapping[str, object], events: Mapping[str, object], **store: object
 ) -> Mapping[str, Any]:
     """The tests' registry, with one more client, whose refresh tokens may be repeated."""
     whole = fresh_configuration()
@@ -37,6 +38,8 @@ def configuration(
         "token_exchange": [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}],
         "clients": [*whole["clients"], lenient],
         "store": {"url": store_url, "timeout": STORE_TIMEOUT, **store},
+        "events": events,
+        "outgoing": OUTGOING,
         "server": {"shutdown_grace": "4s"},
         "signing": whole["signing"] | {"encryption_key": ENCRYPTION_KEY},
     }

@@ -66,6 +66,11 @@ class Fault:
         """Whether a failure of that kind, of a request between these times, is explained."""
         return kind in self.honest and began <= self.mended + self.patience and ended >= self.began
 
+    def is_trouble_of_the_store(self, at: float) -> bool:
+        """Whether the store may have been away then, so that replicas kept their events for a while."""
+        is_over = min(self.well, self.mended + self.patience) + LAG
+        return Kind.UNAVAILABLE in self.honest and self.began - LAG <= at <= is_over
+
     def forgives(self, at: float, *, waited: bool = False) -> bool:
         """Whether what was acknowledged then may be forgotten."""
         if not self.loses or (waited and self.waits):

@@ -149,6 +149,14 @@ class Look:
     """What it said to be wrong although it is ready."""
 
 
+@dataclass(frozen=True)
+class Heard:
+    """An event that has come to the webhook."""
+
+    request_id: str
+    subject: str
+
+
 @dataclass
 class Ledger:
     """Everything of one run."""
@@ -159,3 +167,17 @@ class Ledger:
     refresh_tokens: dict[str, OneTime] = field(default_factory=dict)
     signed: list[Signed] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
+
+    @property
+    def granted(self) -> dict[str, Answer]:
+        """The granted authorization requests, by the names of the requests."""
+        return {
+            each.request_id: each
+            for each in self.answers
+            if each.request_id is not None and each.good and "code" in each.content
+        }
+
+    def unheard(self) -> set[str]:
+        """The granted requests of which the webhook has not heard."""
+        return self.granted.keys() - {each.request_id for each in self.heard}

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from tests.chaos.answers import Answer, Kind
 from tests.chaos.fault import Fault
-from tests.chaos.ledger import CODE, Attempt, Ledger, Look, OneTime
+from tests.chaos.ledger import CODE, NEVER, Attempt, Ledger, Look, OneTime
 
 DOCUMENTS = frozenset({"discovery"})
 """Works that need no store."""
@@ -106,6 +106,29 @@ def readiness_tells(ledger: Ledger, fault: Fault) -> Iterator[str]:
             yield f"{replica} was not well in the end: {looks[-1].reasons or looks[-1].degraded}"
 
 
+def events_arrive(ledger: Ledger, fault: Fault) -> Iterator[str]:
+    """The webhook hears of everything that was acknowledged."""
+    granted = ledger.granted
+    for request_id in ledger.unheard():
+        at = granted[request_id].ended
+        if not fault.forgives(at, waited=True):
+            yield f"an event was lost, acknowledged {at - fault.began:+.2f} s from the fault"
+
+
+def events_arrive_in_order(ledger: Ledger, fault: Fault) -> Iterator[str]:
+    """Of two requests of a user, one after the answer to the other, the webhook hears in that order, unless Redis was away."""
+    granted = ledger.granted
+    for subject in {each.subject for each in ledger.heard}:
+        names = dict.fromkeys(each.request_id for each in ledger.heard if each.subject == subject)
+        first_end = NEVER
+        for name in reversed([name for name in names if name in granted]):
+            one = granted[name]
+            if first_end < one.began:
+                yield f"an event came {one.began - first_end:.2f} s before its predecessor"
+            if not fault.is_trouble_of_the_store(one.ended):
+                first_end = min(first_end, one.ended)
+
+
 def the_scenario_saw_what_it_expects(_: Ledger, fault: Fault) -> Iterator[str]:
     """The promises of one scenario alone."""
     yield from fault.broken
@@ -121,6 +144,8 @@ PROMISES: Sequence[Callable[[Ledger, Fault], Iterator[str]]] = (
     keys_are_published_before_they_sign,
     keys_are_always_published,
     readiness_tells,
+    events_arrive,
+    events_arrive_in_order,
     the_scenario_saw_what_it_expects,
 )
 

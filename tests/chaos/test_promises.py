@@ -13,6 +13,7 @@ from tests.chaos.ledger import (
     CODE,
     REFRESH_TOKEN,
     Attempt,
+    Heard,
     Ledger,
     Life,
     Look,
@@ -242,3 +243,37 @@ def test_an_answer_is_what_it_says(
     status: int, headers: dict[str, str], body: bytes, kind: Kind
 ) -> None:
     assert read(status, headers, body)["kind"] is kind
+
+
+def granted(name: str, at: float) -> Answer:
+    """An authorization request that was granted within a tenth of a second."""
+    return Answer(
+        work="authorize",
+        kind=Kind.GOOD,
+        began=at,
+        ended=at + 0.1,
+        request_id=name,
+        content={"code": "secret"},
+    )
+
+
+def test_events_that_arrive_twice_and_in_order_keep_the_promise() -> None:
+    answers = [granted("a", 1), granted("b", 2), granted("c", 2.05)]
+    heard = [Heard(name, "alice") for name in "acbab"]
+    assert broken(Ledger(answers=answers, heard=heard, looks=[READY])) == []
+
+
+def test_an_event_that_never_arrives_is_found() -> None:
+    ledger = Ledger(answers=[granted("a", 1)], looks=[READY])
+    assert broken(ledger) == ["events arrive"]
+    assert broken(ledger, loses=True, began=0.9, mended=2) == []
+    assert broken(ledger, loses=True, waits=True, began=0.9, mended=2) == ["events arrive"]
+
+
+def test_an_event_before_its_predecessor_is_found() -> None:
+    answers = [granted("a", 1), granted("b", 2)]
+    ledger = Ledger(answers=answers, heard=[Heard("b", "alice"), Heard("a", "alice")])
+    assert broken(ledger) == ["events arrive in order"]
+    assert broken(ledger, **AWAY | {"began": 0.9}) == []
+    ledger.heard = [Heard("b", "bob"), Heard("a", "alice")]
+    assert broken(ledger) == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from service.store.lanes import Lanes
 from service.store.records import Index, Queue, Records
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService
@@ -65,4 +66,7 @@ def kinds(service: RunningService) -> set[str]:
     for kind in vars(stores).values():
         if isinstance(kind, Records | Index | Queue):
             found.add(kind.name)
+        if isinstance(kind, Lanes):
+            name = kind.heads.name
+            found |= {name, f"{name}l", f"{name}w"}
     return found

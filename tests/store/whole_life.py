@@ -33,6 +33,7 @@ from tests.identity_providers.journey import provider_entry
 from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.request_objects.sending import Sender, jwks
 from tests.token_exchange.exchanging import EXCHANGE, exchange
+from tests.webhooks.receiver import SECRET as WEBHOOK_SECRET
 
 CONSTANTS = {
     "service.authorize.answer.REPLAY_WINDOW": 1,
@@ -52,6 +53,11 @@ CONSTANTS = {
     "service.identity.sign_in.FRESH": 2,
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
+    "service.store.stores.CIBA_DEAD": 2,
+    "service.store.stores.EVENT_LIFETIME": 4,
+    "service.webhooks.queueing.EVENT_LIFETIME": 4,
+    "service.webhooks.sending.GIVEN_UP_AFTER": 1,
+    "service.webhooks.sending.PAUSES": (1,),
     "service.store.rate_limit.MINUTE": 1,
     "service.store.room.DAY": 2,
     "service.outbox.queue.PAUSES": (1,),
@@ -117,6 +123,10 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
             "audiences": ["api2"],
         }
     ]
+    config["events"] = {
+        "webhooks": [{"url": NOBODY, "secrets": [WEBHOOK_SECRET], "kinds": ["session_*"]}]
+    }
+    config["outgoing"] = {"allowed_networks": ["127.0.0.0/8"]}
     config["ciba"] = {"expires_in": "4s", "max_expiry": "4s", "interval": "1s", "webhook": NOBODY}
     ping = {"backchannel_client_notification_endpoint": f"{NOBODY}/told"}
     ping |= {"backchannel_token_delivery_mode": "ping"}

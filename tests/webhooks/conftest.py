@@ -37,7 +37,7 @@ def config(config: dict[str, Any], webhook: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def outboxes(service: RunningService) -> Outboxes:
-    """What an operator sees of the outboxes."""
+    """The outboxes as an operator sees them."""
     return open_outboxes(service.features.shared)
 
 

@@ -86,9 +86,7 @@ class TestPersonal:
         assert event["data"]["address"] == "127.0.0.1"
 
 
-async def test_events_that_nobody_asked_for_are_not_sent(
-    app: ClientApp, receiver: Receiver
-) -> None:
+async def test_events_of_other_kinds_are_not_sent(app: ClientApp, receiver: Receiver) -> None:
     await app.tokens()
     assert {event["type"] for event in await receiver.events()} == {"session_started"}
 

@@ -12,6 +12,7 @@ from service.clock import clock
 from service.model.authorization import Spent
 from service.store import verbs
 from service.store.keyvalue import KeyValue
+from service.store.lanes import Lanes
 from service.store.records import Index, Queue, Records, used_once, was_won
 from service.store.verbs import Command, Read
 from tests.driving.redis_servers import RedisCluster
@@ -25,6 +26,7 @@ RECORDS = Records("ts", "x", str)
 CODES = used_once(RECORDS)
 INDEX = Index("ts", "i", 100)
 QUEUE = Queue("ts", "q", "q", 600)
+LANES = Lanes(Queue("ts", "lanes", "q", 600), 2)
 
 SAMPLES: dict[str, Command] = {
     "verbs.extend": verbs.extend(RECORDS.key("v"), 60),
@@ -73,7 +75,19 @@ SAMPLES: dict[str, Command] = {
     "Queue.take": QUEUE.take("old", seconds=60, lease=RECORDS.put_new("", "q", "lease", ttl=60)),
     "Queue.due": QUEUE.due(at_most=5),
     "Queue.count": QUEUE.count(),
+    "Queue.first": QUEUE.first(start=0, count=5),
     "Queue.remove": QUEUE.remove("old"),
+    "Lanes.append": LANES.append("p.l.new", RECORDS.put("new", "lanes", "p.l.new", ttl=60)),
+    "Lanes.add": LANES.add("p.l.old", seconds=3600),
+    "Lanes.defer": LANES.defer("p.l.old", seconds=3600),
+    "Lanes.take": LANES.take(
+        "p.l.old", seconds=60, lease=RECORDS.put_new("", "lanes", "lease", ttl=60)
+    ),
+    "Lanes.due": LANES.due(at_most=5),
+    "Lanes.count": LANES.count(),
+    "Lanes.first": LANES.first(start=0, count=5),
+    "Lanes.count_waiting": LANES.count_waiting("p"),
+    "Lanes.remove": LANES.remove("p.l.old"),
 }
 """One command of each verb."""
 
@@ -81,7 +95,7 @@ SAMPLES: dict[str, Command] = {
 def every_verb() -> set[str]:
     """The functions that make a command, by the names of the module or class that they belong to."""
     places: dict[str, object] = {"verbs": verbs, "Records": Records, "Index": Index}
-    places |= {"Queue": Queue}
+    places |= {"Queue": Queue, "Lanes": Lanes}
     return {
         f"{place}.{name}"
         for place, owner in places.items()
@@ -102,7 +116,7 @@ def key_of(command: Command) -> str:
 async def prepare(kv: KeyValue, key: str) -> None:
     """Store something of the right kind under a key."""
     await kv.write(verbs.drop(key))
-    if key.endswith((":i", ":q")):
+    if key.endswith((":i", ":q", ":qw:p")):
         await kv.write(("ZADD", key, NOW + 3500, "old"))
     elif "pace" in key:
         await kv.write(RECORDS.put(verbs.new_pace(5), "pace", ttl=30))
@@ -112,7 +126,7 @@ async def prepare(kv: KeyValue, key: str) -> None:
 
 async def content(kv: KeyValue, key: str) -> object:
     """Return what a key holds."""
-    if key.endswith((":i", ":q")):
+    if key.endswith((":i", ":q", ":qw:p")):
         return await kv.write(
             ("ZRANGEBYSCORE", key, f"({NOW}", "+inf"), ("ZCOUNT", key, f"({NOW + 3550}", "+inf")
         )
@@ -171,6 +185,24 @@ async def test_what_is_queued_is_taken_only_while_it_is_due_and_not_leased(kv: K
     *_, others = await kv.write(lease, QUEUE.add("m"), take)
     *_, removed, there = await kv.write(free, QUEUE.remove("m"), take, leased)
     assert (given_back, others, removed, there) == (0, 0, 0, 0)
+
+
+async def test_the_next_member_of_a_lane_is_due_when_the_one_before_it_is_removed(
+    kv: KeyValue,
+) -> None:
+    lanes = Lanes(Queue("ts", "lanes", "due", 600), 3)
+    members = ("p.a.1", "p.a.2", "p.b.1", "p.b.2")
+    records = [RECORDS.put("", "lanes", one, ttl=60) for one in members]
+    added = await kv.write(*map(lanes.append, members, records), lanes.count_waiting("p"))
+    assert added == [1, 1, 1, 0, 3]
+    assert (await kv.write(lanes.due(at_most=9))) == [[b"p.a.1", b"p.b.1"]]
+    later = lanes.add("p.a.1", seconds=60)
+    again = lanes.append("p.a.1", records[0])
+    assert (await kv.write(later, again, lanes.due(at_most=9)))[2] == [b"p.b.1"]
+    removed = await kv.write(*map(lanes.remove, ("p.a.1", "p.b.1")), lanes.due(at_most=9))
+    assert removed[2] == [b"p.a.2"]
+    revived = await kv.write(*lanes.revive("p.b.2", records[3]), lanes.due(at_most=9))
+    assert revived[2] == [b"p.a.2", b"p.b.2"]
 
 
 @pytest.mark.parametrize("exists", [True, False])

@@ -39,6 +39,7 @@ from service.model.session import (
     SealedSignIn,
     Session,
 )
+from service.model.webhook import WebhookDelivery
 from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
 from service.store import verbs
@@ -120,6 +121,7 @@ EXAMPLES: Mapping[str, object] = {
         expires_at=NOON + 120,
         sealed="gAAAAA",
         failures=2,
+        cause="status 503",
         traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     ),
     "cl": True,
@@ -155,9 +157,22 @@ EXAMPLES: Mapping[str, object] = {
         session_id="SSSSSSSSSSSSSSSS",
         subject="818727",
         failures=2,
+        cause="status 503",
         traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     ),
     "ll": True,
+    "wd": WebhookDelivery(
+        id="AAAAAAAAAAAAAAAA.BBBBBBBBBBBBBBBBBBBBBB.msg_CCCCCCCCCCCCCCCCCCCCCC",
+        kind="session_started",
+        host="siem.example.com",
+        subject="818727",
+        created_at=NOON,
+        event='{"specversion":"1.0"}',
+        failures=2,
+        cause="status 503",
+        traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ),
+    "wl": True,
     "co": Consent(
         client_id="web",
         scope=frozenset({"openid"}),
