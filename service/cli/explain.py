@@ -10,12 +10,13 @@ import click
 import msgspec
 import orjson
 
-from service.cli.explained_request import explain_url, explain_value, needs_keys
-from service.cli.explained_token import explain_token
+from service.admin.explain.parts import CannotExplain, Rows
+from service.admin.explain.request import explain_url, explain_value, needs_keys
+from service.admin.explain.token import explain_token
 from service.cli.secrets import read_text
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
-from service.cli.table import Rows, print_table
+from service.cli.table import print_table
 from service.config.configuration import Configuration
 from service.protocol.errors import RefusedValue
 from service.wiring.features import Features
@@ -59,7 +60,10 @@ def explain(
     if not text:
         raise click.ClickException("there is no token to explain")
     explain_it = _explain_url if "://" in text else _explain_token
-    print_table(explain_it(settings, text))
+    try:
+        print_table(explain_it(settings, text))
+    except CannotExplain as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _explain_token(settings: Configuration, token: str) -> Rows:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 import click
 
-Rows = list[tuple[str, str]]
-"""The lines that are printed, each with a name and a value."""
+from service.clock import format_time
 
 format_option = click.option(
     "--format",
@@ -43,11 +41,6 @@ def print_table(rows: Iterable[Sequence[str | None]]) -> None:
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         click.echo("  ".join(cells).rstrip())
-
-
-def format_time(at: int) -> str:
-    """Return seconds since the epoch as RFC 3339 writes them."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _printable(cell: str) -> str:

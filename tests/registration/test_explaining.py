@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.explained_token import explain_token
+from service.admin.explain.token import explain_token
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from service.cli.explained_request import explain_value
-from service.cli.explained_token import explain_token
+from service.admin.explain.request import explain_value
+from service.admin.explain.token import explain_token
 from service.protocol.errors import RefusedValue
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService

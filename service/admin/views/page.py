@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Generic, TypeVar
 
@@ -72,12 +71,3 @@ def cut_names(names: Iterable[str], paging: Paging) -> tuple[Sequence[str], str 
     found = nsmallest(paging.limit + 1, following)
     shown = found[: paging.limit]
     return shown, cursor_after(shown[-1]) if len(found) > len(shown) else None
-
-
-def time_of(seconds: int) -> datetime:
-    """Return seconds since the epoch as a time, which JSON has as RFC 3339 writes it."""
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def time_or_none(seconds: int | None) -> datetime | None:
-    return None if seconds is None else time_of(seconds)

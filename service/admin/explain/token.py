@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from service.cli.table import format_time
-from service.clock import clock
+from service.admin.explain.parts import Parts
+from service.clock import clock, format_time
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
 from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
@@ -19,7 +19,6 @@ from service.protocol.token_types import ID_JAG_TYP, TRANSACTION_TOKEN_TYP
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
 from service.tokens.permitted import find_actors
-from service.wiring.features import Features
 
 Facts = dict[str, str]
 """The lines that are printed, by their name; `state` comes last, and says whether the token is active."""
@@ -28,41 +27,41 @@ LONGEST_SHOWN = 100
 """Characters shown of unverified text."""
 
 
-async def explain_token(features: Features, token: str) -> Facts:
+async def explain_token(parts: Parts, token: str) -> Facts:
     """Return all that is known of a token, code or cookie."""
     if jose.looks_like_jwt(token):
-        return await _explain_jwt(features, token)
+        return await _explain_jwt(parts, token)
     kind = kind_of(token)
     if kind is None:
-        return await _explain_loaded(features, token)
+        return await _explain_loaded(parts, token)
     name, explain = _KINDS[kind]
     handle = parse_handle(token, kind)
     if handle is None:
         wrong = "inactive: its checksum is wrong: a typo, or a part of it is missing"
         return {"kind": name, "state": wrong}
-    return {"kind": name} | await explain(features, handle)
+    return {"kind": name} | await explain(parts, handle)
 
 
-async def _explain_loaded(features: Features, token: str) -> Facts:
+async def _explain_loaded(parts: Parts, token: str) -> Facts:
     """Explain a text of no form of this service: a refresh token of another server, if `grants load` has left a record of it."""
     handle = parse_refresh_token(token)
-    records = features.shared.stores.refresh_tokens
+    records = parts.shared.stores.refresh_tokens
     if handle is not None:
         reading = records.read(handle.selector, handle.digest)
-        if await features.shared.kv.read(reading) != (None,):
-            facts = await _explain_refresh_token(features, handle)
+        if await parts.shared.stores.kv.read(reading) != (None,):
+            facts = await _explain_refresh_token(parts, handle)
             return {"kind": "refresh token of another server"} | facts
     return {"kind": "none that this service makes", "state": "inactive: it is no token"}
 
 
-async def _explain_jwt(features: Features, token: str) -> Facts:
+async def _explain_jwt(parts: Parts, token: str) -> Facts:
     types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE.lower(), ID_JAG_TYP, TRANSACTION_TOKEN_TYP}
     try:
-        claims = jose.verify(token, features.ring.find, typ=types)
+        claims = jose.verify(token, parts.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
-        foreign = await _explain_foreign(features, token)
+        foreign = await _explain_foreign(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.type_of(jose.unverified_header(token))
     if typ == ID_JAG_TYP:
@@ -70,14 +69,14 @@ async def _explain_jwt(features: Features, token: str) -> Facts:
     if typ == TRANSACTION_TOKEN_TYP:
         is_over = cast("int", claims["exp"]) <= clock()
         state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
-        return {"kind": "transaction token (JWT)"} | await _explain_claims(features, claims, state)
+        return {"kind": "transaction token (JWT)"} | await _explain_claims(parts, claims, state)
     if typ == ID_TOKEN_TYPE.lower() and claims.get("typ") != "Bearer":
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
     else:
         kind = "access token (JWT)"
-        state = await _state(features.active_tokens.check(token))
-    return {"kind": kind} | await _explain_claims(features, claims, state)
+        state = await _state(parts.active_tokens.check(token))
+    return {"kind": kind} | await _explain_claims(parts, claims, state)
 
 
 def _explain_issued_id_jag(claims: VerifiedClaims) -> Facts:
@@ -94,35 +93,35 @@ def _explain_issued_id_jag(claims: VerifiedClaims) -> Facts:
     }
 
 
-async def _explain_foreign(features: Features, token: str) -> Facts | None:
+async def _explain_foreign(parts: Parts, token: str) -> Facts | None:
     """Explain a JWT that somebody else has issued; None if it is of no issuer of the configuration."""
-    return await _explain_workload(features, token) or await _explain_assertion(features, token)
+    return await _explain_workload(parts, token) or await _explain_assertion(parts, token)
 
 
-async def _explain_assertion(features: Features, token: str) -> Facts | None:
+async def _explain_assertion(parts: Parts, token: str) -> Facts | None:
     """Return what the bearer grant would say of it, without using it up; None if no trusted issuer has its `iss`."""
     try:
         iss = unverified_claims(token).get("iss")
     except JwtRefused:
         return None
-    issuers = features.shared.registry.current.trusted_issuers.values()
+    issuers = parts.shared.registry.current.trusted_issuers.values()
     names = [issuer.name for issuer in issuers if issuer.issuer == iss]
     if not names:
         return None
     facts = {"kind": "assertion (JWT) of a trusted issuer", "issuer": " or ".join(names)}
     try:
-        found = await features.assertions.check(token, typ=ASSERTION_TYPES | {ID_JAG_TYP})
-        first = await features.assertions.is_unused(found)
+        found = await parts.assertions.check(token, typ=ASSERTION_TYPES | {ID_JAG_TYP})
+        first = await parts.assertions.is_unused(found)
     except JwtRefused as refused:
         return facts | {"state": f"refused: {refused}"}
     state = "holds" if first else "refused: it has been used before"
     return facts | _describe_assertion(found) | {"state": state}
 
 
-async def _explain_workload(features: Features, token: str) -> Facts | None:
+async def _explain_workload(parts: Parts, token: str) -> Facts | None:
     """Return which client or API a workload with this token is; None if it is of no issuer of `workload_issuers`."""
     request = RequestCredentials.of_assertion(token, endpoint="", now=clock())
-    workloads = features.client_authentication.workloads
+    workloads = parts.client_authentication.workloads
     presented = workloads.find(request)
     if presented is None:
         return None
@@ -150,47 +149,47 @@ def _describe_assertion(found: ForeignAssertion) -> Facts:
     }
 
 
-async def _explain_reference(features: Features, handle: Handle) -> Facts:
-    state = await _state(features.active_tokens.check(handle.text))
-    stores = features.shared.stores
+async def _explain_reference(parts: Parts, handle: Handle) -> Facts:
+    state = await _state(parts.active_tokens.check(handle.text))
+    stores = parts.shared.stores
     (claims,) = await stores.kv.read(stores.access_tokens.read(handle.selector, handle.digest))
     if claims is not None:
-        return await _explain_claims(features, VerifiedClaims(claims), state)
-    return await _explain_grant(features, handle.selector) | {"state": state}
+        return await _explain_claims(parts, VerifiedClaims(claims), state)
+    return await _explain_grant(parts, handle.selector) | {"state": state}
 
 
-async def _explain_refresh_token(features: Features, handle: Handle) -> Facts:
-    state = await _state(features.active_tokens.check_refresh_token(handle.text))
-    stores = features.shared.stores
+async def _explain_refresh_token(parts: Parts, handle: Handle) -> Facts:
+    state = await _state(parts.active_tokens.check_refresh_token(handle.text))
+    stores = parts.shared.stores
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
-    facts = await _explain_use(features, handle, record)
+    facts = await _explain_use(parts, handle, record)
     if isinstance(record, RefreshToken):
         facts["expires"] = f"at the latest {_expiry(record.ends_at)}"
     return facts | {"state": state}
 
 
-async def _explain_code(features: Features, handle: Handle) -> Facts:
-    stores = features.shared.stores
+async def _explain_code(parts: Parts, handle: Handle) -> Facts:
+    stores = parts.shared.stores
     (record,) = await stores.kv.read(stores.codes.read(handle.selector, handle.digest))
     state = "waits to be redeemed"
     if record is None:
         state = "inactive: its record is gone: it expired, or never was"
     elif isinstance(record, Spent):
         state = "inactive: it was used"
-    elif await features.shared.authorizations.find(handle.selector) is None:
+    elif await parts.shared.authorizations.find(handle.selector) is None:
         state = "inactive: its authorization has ended"
-    return await _explain_use(features, handle, record) | {"state": state}
+    return await _explain_use(parts, handle, record) | {"state": state}
 
 
-async def _explain_use(features: Features, handle: Handle, record: object) -> Facts:
+async def _explain_use(parts: Parts, handle: Handle, record: object) -> Facts:
     """Return what is known of the grant, and when the token was used, while the marker exists."""
     used = {"used": format_time(record.at)} if isinstance(record, Spent) else {}
-    return await _explain_grant(features, handle.selector) | used
+    return await _explain_grant(parts, handle.selector) | used
 
 
-async def _explain_polled(features: Features, handle: Handle) -> Facts:
+async def _explain_polled(parts: Parts, handle: Handle) -> Facts:
     """Explain what a client polls with (RFC 8628 §3.4)."""
-    stores = features.shared.stores
+    stores = parts.shared.stores
     request, decision = await stores.kv.read(
         stores.polled_requests.read(handle.selector, handle.digest),
         stores.decisions.read(handle.selector, handle.digest),
@@ -198,7 +197,7 @@ async def _explain_polled(features: Features, handle: Handle) -> Facts:
     if request is None:
         return {"state": "inactive: its record is gone: it expired, or never was"}
     facts = {
-        "client": await _describe_client(features, request.client_id),
+        "client": await _describe_client(parts, request.client_id),
         "scope": format_scope(request.scope),
         "expires": _expiry(request.expires_at),
     }
@@ -209,11 +208,11 @@ async def _explain_polled(features: Features, handle: Handle) -> Facts:
         return facts | {"state": "inactive: the user refused"}
     (approval,) = await stores.kv.read(stores.approvals.read(decision.authorization_id))
     state = "waits to be polled with" if approval is True else "inactive: it was used"
-    return facts | await _explain_grant(features, decision.authorization_id) | {"state": state}
+    return facts | await _explain_grant(parts, decision.authorization_id) | {"state": state}
 
 
-async def _explain_session(features: Features, handle: Handle) -> Facts:
-    session = await features.shared.sessions.find(handle.text)
+async def _explain_session(parts: Parts, handle: Handle) -> Facts:
+    session = await parts.shared.sessions.find(handle.text)
     if session is None:
         return {"state": "inactive: the session ended, or a later sign-in replaced its cookie"}
     return {
@@ -225,9 +224,9 @@ async def _explain_session(features: Features, handle: Handle) -> Facts:
     }
 
 
-async def _explain_registration(features: Features, handle: Handle) -> Facts:
+async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
     """Explain the token that manages a client's registration (RFC 7592)."""
-    stores = features.shared.stores
+    stores = parts.shared.stores
     (record,) = await stores.kv.read(stores.registered_clients.read(handle.selector))
     if record is None or record.access_token_digest != handle.digest:
         return {"state": "inactive: its client was deleted or has expired"}
@@ -240,11 +239,11 @@ async def _explain_registration(features: Features, handle: Handle) -> Facts:
     }
 
 
-async def _explain_claims(features: Features, claims: VerifiedClaims, state: str) -> Facts:
+async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> Facts:
     jti, audience = str(claims.get("jti", "")), claims["aud"]
     resources = [audience] if isinstance(audience, str) else cast("list[str]", audience)
     facts = {
-        "client": await _describe_client(features, str(claims.get("client_id", audience))),
+        "client": await _describe_client(parts, str(claims.get("client_id", audience))),
         "subject": str(claims["sub"]),
         "audience": " ".join(resources),
         "issued": format_time(cast("int", claims["iat"])),
@@ -260,22 +259,22 @@ async def _explain_claims(features: Features, claims: VerifiedClaims, state: str
     if "txn" in claims:
         facts["transaction"] = f"{claims['txn']}, asked for by {claims.get('req_wl')}"
     if "sid" in claims:
-        facts["session"] = await _describe_session(features, str(claims["sid"]))
+        facts["session"] = await _describe_session(parts, str(claims["sid"]))
     if is_bound(jti):
-        grant = await _explain_grant(features, selector_of(jti))
+        grant = await _explain_grant(parts, selector_of(jti))
         facts |= {name: grant[name] for name in ("subject", "grant") if name in grant}
     return facts | {"state": state}
 
 
-async def _explain_grant(features: Features, authorization_id: str) -> Facts:
+async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
     """Return what the record of a token's authorization holds, while it exists."""
-    authorization = await features.shared.authorizations.find(authorization_id)
+    authorization = await parts.shared.authorizations.find(authorization_id)
     if authorization is None:
         return {"grant": f"{authorization_id} (ended)"}
-    claims = await features.subjects.find_claims(authorization)
+    claims = await parts.subjects.find_claims(authorization)
     subject = str(authorization.subject)
     facts = {
-        "client": await _describe_client(features, authorization.client_id),
+        "client": await _describe_client(parts, authorization.client_id),
         "subject": subject if claims is not None else f"{subject} (disabled or unknown)",
         "scope": format_scope(authorization.scope),
         "granted": format_time(authorization.created_at),
@@ -284,18 +283,18 @@ async def _explain_grant(features: Features, authorization_id: str) -> Facts:
     if authorization.authorization_details:
         facts["details"] = " ".join(types_of(authorization.authorization_details))
     if authorization.session_id is not None:
-        facts["session"] = await _describe_session(features, authorization.session_id)
+        facts["session"] = await _describe_session(parts, authorization.session_id)
     return facts
 
 
-async def _describe_client(features: Features, client_id: str) -> str:
-    client = await features.clients.find(client_id)
+async def _describe_client(parts: Parts, client_id: str) -> str:
+    client = await parts.clients.find(client_id)
     enabled = client is not None and client.enabled
     return client_id if enabled else f"{client_id} (disabled or unknown)"
 
 
-async def _describe_session(features: Features, sid: str) -> str:
-    session = await features.shared.sessions.find_by_id(sid)
+async def _describe_session(parts: Parts, sid: str) -> str:
+    session = await parts.shared.sessions.find_by_id(sid)
     return sid if session is not None else f"{sid} (ended)"
 
 
@@ -321,7 +320,7 @@ def _list_header(token: str) -> Facts:
     return {f"{name} (unverified)": str(header.get(name))[:LONGEST_SHOWN] for name in names}
 
 
-_KINDS: Mapping[HandleKind, tuple[str, Callable[[Features, Handle], Awaitable[Facts]]]] = {
+_KINDS: Mapping[HandleKind, tuple[str, Callable[[Parts, Handle], Awaitable[Facts]]]] = {
     "authorization_code": ("authorization code", _explain_code),
     "access_token": ("reference access token", _explain_reference),
     "refresh_token": ("refresh token", _explain_refresh_token),

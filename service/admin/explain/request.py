@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-import click
-
+from service.admin.explain.parts import CannotExplain, Parts, Rows
 from service.authorize.checks import (
     Check,
     access_token_is_allowed_in_browser,
@@ -15,7 +14,6 @@ from service.authorize.checks import (
     find_accepted_values,
 )
 from service.authorize.parameters import AUTHORIZE
-from service.cli.table import Rows
 from service.clock import clock
 from service.grants.token_exchange.parameters import ExchangeRequest, read_request
 from service.grants.token_exchange.policy import find_access
@@ -29,7 +27,6 @@ from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 from service.protocol.token_types import GRANT_TYPE
 from service.tokens.granting import TokenRequest
-from service.wiring.features import Features
 
 _NEED_KEYS = frozenset({"id_token_hint", "request", "request_uri"})
 """Parameters that only the signing keys, which are in the store, can verify."""
@@ -71,34 +68,34 @@ def _parameters_of(url: str) -> Params:
         parts = urlsplit(url)
         return Params.parse("&".join(filter(None, (parts.query, parts.fragment))))
     except (ValueError, errors.InvalidRequest) as error:
-        raise click.ClickException(f"the URL cannot be read: {error}") from error
+        raise CannotExplain(f"the URL cannot be read: {error}") from error
 
 
-async def explain_url(features: Features, url: str) -> Rows:
+async def explain_url(parts: Parts, url: str) -> Rows:
     """Explain an authorization request, or the answer to one at the client's redirect URI."""
     sent = _parameters_of(url)
     if sent.get("grant_type") == GRANT_TYPE:
-        return await _explain_exchange(features, sent)
+        return await _explain_exchange(parts, sent)
     if sent.get("error") or not sent.get("client_id"):
-        return _explain_response(features, url, sent)
-    rows = [("kind", "authorization request"), ("client", await _client(features, sent))]
-    expected = features.shared.issuer.rstrip("/") + paths.AUTHORIZE
+        return _explain_response(parts, url, sent)
+    rows = [("kind", "authorization request"), ("client", await _client(parts, sent))]
+    expected = parts.shared.issuer.rstrip("/") + paths.AUTHORIZE
     if url.partition("?")[0] != expected:
         rows.append(("warning", f"the authorization endpoint is {expected}"))
-    return [*rows, *await _explain_checks(features, sent)]
+    return [*rows, *await _explain_checks(parts, sent)]
 
 
-async def _explain_checks(features: Features, sent: Params) -> Rows:
+async def _explain_checks(parts: Parts, sent: Params) -> Rows:
     """Explain the first check that refuses the request, in the order of the authorize endpoint."""
     check, shown = "client_id and redirect_uri", "on an error page, not to the client"
-    registry = features.shared.registry.current
+    registry = parts.shared.registry.current
     try:
-        arrival = await features.arriving.open(sent, address="127.0.0.1")
+        arrival = await parts.arriving.open(sent, address="127.0.0.1")
         check, shown = "request object", "to the client"
         if arrival.refusal is not None:
             raise arrival.refusal
         check = "parameters"
-        request = await features.arriving.reader.read_parameters(arrival)
+        request = await parts.arriving.reader.read_parameters(arrival)
         for each in checks_on(AUTHORIZE):
             check = _name_of(each)
             each(request, registry)
@@ -107,22 +104,22 @@ async def _explain_checks(features: Features, sent: Params) -> Rows:
     except OAuthError as error:
         rows = [("failed check", check), ("error", error.code), ("reason", error.description)]
         mends = _general_mend(check, error)
-        return [*rows, ("shown", shown), *await explain_value(features, error.refused), *mends]
+        return [*rows, ("shown", shown), *await explain_value(parts, error.refused), *mends]
     return [("state", "accepted: no check refuses it; what follows depends on the user")]
 
 
-async def explain_value(features: Features, refused: RefusedValue) -> Rows:
+async def explain_value(parts: Parts, refused: RefusedValue) -> Rows:
     """Return the refused value, the registered ones, and the nearest way to mend it."""
     if not refused.parameter:
         return []
-    accepted = await find_accepted_values(refused, features.clients)
+    accepted = await find_accepted_values(refused, parts.clients)
     rows = [("parameter", refused.parameter), ("sent", refused.shown or "nothing")]
     rows += [("registered", value) for value in accepted]
-    mends = " or ".join(_mends(features, refused, accepted))
+    mends = " or ".join(_mends(parts, refused, accepted))
     return [*rows, ("mend", mends)] if mends else rows
 
 
-def _mends(features: Features, refused: RefusedValue, accepted: tuple[str, ...]) -> Iterator[str]:
+def _mends(parts: Parts, refused: RefusedValue, accepted: tuple[str, ...]) -> Iterator[str]:
     parameter, value, client_id = refused.parameter or "", refused.shown, refused.client_id
     if accepted and parameter == "authorization_details":
         yield f"send the type {accepted[0]} in authorization_details"
@@ -131,11 +128,11 @@ def _mends(features: Features, refused: RefusedValue, accepted: tuple[str, ...])
     if not value:
         return
     if parameter == "client_id":
-        disabled = value in features.shared.registry.current.clients
+        disabled = value in parts.shared.registry.current.clients
         yield "set enabled: true for this client" if disabled else f"register the client {value}"
     elif value == OFFLINE_ACCESS:
         yield f"set allow_offline_access: true for the client {client_id}"
-    elif parameter == "scope" and features.shared.registry.current.scope(value) is None:
+    elif parameter == "scope" and parts.shared.registry.current.scope(value) is None:
         yield f"define {value} in api_scopes, and add it to allowed_scopes of the client {client_id}"
     elif client_id is not None and parameter in _REGISTERED_IN:
         yield f"add {value} to {_REGISTERED_IN[parameter]} of the client {client_id}"
@@ -149,24 +146,24 @@ def _general_mend(check: str, error: OAuthError) -> Rows:
     return [("mend", mend)] if mend else []
 
 
-async def _client(features: Features, sent: Params) -> str:
-    client = await features.clients.find(sent.get("client_id") or "")
+async def _client(parts: Parts, sent: Params) -> str:
+    client = await parts.clients.find(sent.get("client_id") or "")
     if client is None:
         return "unknown"
     name = f"{client.client_id} ({client.display_name})"
     return name if client.enabled else f"{name}, disabled"
 
 
-def _explain_response(features: Features, url: str, sent: Params) -> Rows:
+def _explain_response(parts: Parts, url: str, sent: Params) -> Rows:
     error, base = sent.get("error"), url.partition("?")[0].partition("#")[0]
     clients = [
         client.client_id
-        for client in features.shared.registry.current.clients.values()
+        for client in parts.shared.registry.current.clients.values()
         if any(uri.partition("?")[0] == base for uri in client.redirect_uris)
     ]
     rows = [("kind", "authorization response"), ("client", " or ".join(clients) or "unknown")]
-    if sent.get("iss") not in (None, features.shared.issuer):
-        rows.append(("warning", f"it is from another server: iss is not {features.shared.issuer}"))
+    if sent.get("iss") not in (None, parts.shared.issuer):
+        rows.append(("warning", f"it is from another server: iss is not {parts.shared.issuer}"))
     if error is not None:
         kinds = (kind for kind in OAuthError.__subclasses__() if kind.code == error)
         meaning = next((kind.__doc__ or "" for kind in kinds), "no error of this service")
@@ -179,12 +176,12 @@ def _explain_response(features: Features, url: str, sent: Params) -> Rows:
         ]
     if any(map(sent.get, ("code", "access_token", "id_token"))):
         return [*rows, ("state", "granted: the URL holds what the client asked for")]
-    raise click.ClickException("the URL is neither an authorization request nor the answer to one")
+    raise CannotExplain("the URL is neither an authorization request nor the answer to one")
 
 
-async def _explain_exchange(features: Features, sent: Params) -> Rows:
+async def _explain_exchange(parts: Parts, sent: Params) -> Rows:
     """Return how each rule judges the request; its tokens are not looked at, and may be left out."""
-    client = await features.clients.find(sent.get("client_id") or "")
+    client = await parts.clients.find(sent.get("client_id") or "")
     if client is None or not client.enabled:
         return [("kind", "token exchange"), ("client", "unknown or disabled")]
     rows = [("kind", "token exchange"), ("client", client.client_id)]
@@ -194,9 +191,7 @@ async def _explain_exchange(features: Features, sent: Params) -> Rows:
     try:
         return [
             *rows,
-            *_judge_exchange(
-                features, _read_exchange(sent, client, features.shared.registry.current)
-            ),
+            *_judge_exchange(parts, _read_exchange(sent, client, parts.shared.registry.current)),
         ]
     except OAuthError as error:
         return [*rows, ("error", error.code), ("reason", error.description)]
@@ -222,14 +217,14 @@ def _read_exchange(sent: Params, client: Client, registry: Registry) -> Exchange
     )
 
 
-def _judge_exchange(features: Features, asked: ExchangeRequest) -> Rows:
-    registry = features.shared.registry.current
+def _judge_exchange(parts: Parts, asked: ExchangeRequest) -> Rows:
+    registry = parts.shared.registry.current
     if asked.requested_type == "txn_token":
         return [("state", "a trust domain decides, see trust_domains; no rule is asked")]
     case = ExchangeCase(
         client_id=asked.client_id,
         subject_token_type=asked.subject.type,
-        subject_issuer=_find_issuer(features, asked),
+        subject_issuer=_find_issuer(parts, asked),
         requested_token_type=asked.requested_type,
         has_actor=asked.actor is not None,
     )
@@ -240,14 +235,14 @@ def _judge_exchange(features: Features, asked: ExchangeRequest) -> Rows:
             return [
                 *rows,
                 (f"rule {rule.position}", "fits, and decides"),
-                *_apply_rule(features, asked, rule),
+                *_apply_rule(parts, asked, rule),
             ]
         rows.append((f"rule {rule.position}", f"does not fit: {mismatch}"))
     return [*rows, ("error", "invalid_request"), ("reason", "no rule fits"), ("mend", "add a rule")]
 
 
-def _apply_rule(features: Features, asked: ExchangeRequest, rule: ExchangeRule) -> Rows:
-    registry = features.shared.registry.current
+def _apply_rule(parts: Parts, asked: ExchangeRequest, rule: ExchangeRule) -> Rows:
+    registry = parts.shared.registry.current
     if asked.requested_type == "id_jag":
         return [("state", "targets of this rule decide, which are other authorization servers")]
     try:
@@ -266,7 +261,7 @@ def _apply_rule(features: Features, asked: ExchangeRequest, rule: ExchangeRule) 
     ]
 
 
-def _find_issuer(features: Features, asked: ExchangeRequest) -> str | None:
+def _find_issuer(parts: Parts, asked: ExchangeRequest) -> str | None:
     """Return the issuer's name; without a token it is this service."""
     if asked.subject.type != "jwt" or asked.subject.text == "-":
         return SELF
@@ -274,7 +269,7 @@ def _find_issuer(features: Features, asked: ExchangeRequest) -> str | None:
         iss = unverified_claims(asked.subject.text).get("iss")
     except JwtRefused:
         return None
-    trusted = features.shared.registry.current.find_trusted_issuer(iss, id_jag=False)
-    if iss == features.shared.issuer:
+    trusted = parts.shared.registry.current.find_trusted_issuer(iss, id_jag=False)
+    if iss == parts.shared.issuer:
         return SELF
     return trusted.name if trusted else None

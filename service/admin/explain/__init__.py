@@ -1,0 +1,1 @@
+"""Says what a token is and why it is inactive, and why a request is refused, with what to change."""
