@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,18 @@ class RegisteredClients(msgspec.Struct, frozen=True, kw_only=True):
         key = self.stores.registered_clients.key(selector)
         (client,) = await self.stores.kv.read(Read(key, self._build))
         return client
+
+    async def find_all(self, client_ids: Sequence[str]) -> list[tuple[RegisteredClient, Client]]:
+        """Return those of these clients that there are, each with its record."""
+        records = self.stores.registered_clients
+        selectors = filter(None, map(selector_of, client_ids))
+        found = await self.stores.kv.read(
+            *[
+                Read(records.key(one), lambda value: (records.decode(value), self._build(value)))
+                for one in selectors
+            ]
+        )
+        return [one for one in found if one is not None]
 
     def _build(self, value: bytes) -> Client:
         name = sha256(value).digest()

@@ -21,6 +21,7 @@ from service.keys.jose import JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.registry import KeyOwner, LiveRegistry
+from service.model.secret import Secret
 from service.protocol.errors import UnauthorizedClient
 
 
@@ -99,11 +100,22 @@ class ClientKeys(msgspec.Struct, frozen=True, kw_only=True):
                 return jose.claims_signed_by(key, token)
         raise JwtRefused(f"no secret of the client that fits {alg} has signed it")
 
+    def find_secret(self, token: str, client: Client) -> Secret | None:
+        """Return the secret by which a JWT is signed that has been verified; it is verified again where there are several."""
+        usable = [one for one in client.client_secrets if one.value and one.is_valid(clock())]
+        if len(usable) == 1:
+            return usable[0]
+        alg = str(jose.unverified_header(token).get("alg"))
+        for secret in usable:
+            with suppress(JwtRefused, ValueError):
+                jose.claims_signed_by(Key.from_secret(str(secret.value), alg), token)
+                return secret
+        return None
+
     def _keys_of_secrets(self, client: Client, alg: str, enc: str | None = None) -> Iterator[Key]:
         """Yield the keys of unexpired secrets in the order of the registration; `enc` if they encrypt."""
         for secret in client.client_secrets:
-            is_expired = secret.expires_at is not None and secret.expires_at <= clock()
-            if secret.value is None or is_expired:
+            if secret.value is None or not secret.is_valid(clock()):
                 continue
             if enc is not None:
                 yield jwe.encryption_key_of_secret(secret.value, alg, enc)

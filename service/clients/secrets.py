@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
-from service.model.secret import Secret, verifies_any
+from service.model.secret import Secret, find_secret
 
 FindSlow = Callable[[str, Sequence[str]], Awaitable[str | None]]
 """Returns which of these slow hashes is the secret's. Where none is, its time does not tell how many there were."""
@@ -15,15 +15,15 @@ FindSlow = Callable[[str, Sequence[str]], Awaitable[str | None]]
 class SharedSecrets(msgspec.Struct, frozen=True):
     find_slow: FindSlow
 
-    async def find_owner(
+    async def find(
         self, parties: Sequence[Collection[Secret]], given: str, *, now: int
-    ) -> int | None:
-        """Return the place of the first party that has this secret; as slow without any party."""
-        checked = (verifies_any(secrets, given, now=now) for secrets in parties)
-        fast = next((at for at, fits in enumerate(checked) if fits), None)
+    ) -> tuple[int, Secret] | None:
+        """Return the place of the first party that has this secret, and the secret; as slow without any party."""
+        checked = (find_secret(secrets, given, now=now) for secrets in parties)
+        fast = next(((at, one) for at, one in enumerate(checked) if one is not None), None)
         owners = {
-            secret.hash: at
-            for at, secrets in enumerate(parties[:fast])
+            secret.hash: (at, secret)
+            for at, secrets in enumerate(parties[: fast[0] if fast else None])
             for secret in secrets
             if secret.hash is not None and secret.is_valid(now)
         }
@@ -32,6 +32,9 @@ class SharedSecrets(msgspec.Struct, frozen=True):
         right = await self.find_slow(given, [*owners])
         return fast if right is None else owners[right]
 
-    async def verifies_any(self, secrets: Collection[Secret], given: str, *, now: int) -> bool:
-        """Return whether a secret is one of these and has not expired; as slow without any."""
-        return await self.find_owner((secrets,), given, now=now) is not None
+    async def find_among(
+        self, secrets: Collection[Secret], given: str, *, now: int
+    ) -> Secret | None:
+        """Return the one of these that this is, unless it has expired; as slow without any."""
+        found = await self.find((secrets,), given, now=now)
+        return None if found is None else found[1]

@@ -53,6 +53,11 @@ class Directory(
         ...
 
     @property
+    def email_gap(self) -> str | None:
+        """The thing that the source lacks to find a user by e-mail address; None if it can be asked."""
+        ...
+
+    @property
     def circuit_open(self) -> bool:
         """Whether the circuit breaker is open: requests fail fast, because the system has not answered lately."""
         ...
@@ -109,7 +114,7 @@ class FileUsers:
 
     verifies_passwords = can_replace_passwords = circuit_open = False
     waiting = failures = 0
-    factor_store = None
+    factor_store = email_gap = None
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
         """Return False: each user has a hash."""

@@ -9,6 +9,7 @@ import msgspec
 
 from service.model.authorization import Confirmation
 from service.model.client import Client
+from service.model.secret import Secret
 from service.protocol.params import Params
 from service.protocol.token_types import CLIENT_ASSERTION
 
@@ -86,6 +87,6 @@ class ClientAuthMethod(Protocol):
         """Return what the request holds for this method, or None."""
         ...
 
-    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
-        """Return whether it is this client; as slow for an unknown one (None) as for a wrong secret."""
+    async def proves(self, evidence: Evidence, client: Client | None) -> Secret | bool:
+        """Return whether it is this client, or the secret that has shown it; as slow for an unknown one (None) as for a wrong secret."""
         ...

@@ -42,18 +42,22 @@ class Secret(types.Confidential, frozen=True, kw_only=True):
         return self.expires_at is None or now < self.expires_at
 
 
+def find_secret(secrets: Collection[Secret], given: str, *, now: int) -> Secret | None:
+    """Return the secret that this is by its fast hash, and that has not expired; as slow without any."""
+    sent = given.encode()
+    known = [(one, one.digest) for one in secrets if one.is_valid(now)]
+    fast = [(one, digest) for one, digest in known if digest is not None]
+    hashed = {32: hashlib.sha256(sent).digest()}
+    if any(len(digest) == _SHA512_BYTES for _, digest in fast):
+        hashed[_SHA512_BYTES] = hashlib.sha512(sent).digest()
+    digests = [digest for _, digest in fast] or [NEVER_MATCHES]
+    matches = [hmac.compare_digest(hashed[len(other)], other) for other in digests]
+    return next((one for (one, _), fits in zip(fast, matches, strict=False) if fits), None)
+
+
 def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
     """Return whether a secret is one of these by its fast hash, and has not expired; as slow without any."""
-    sent = given.encode()
-    known = [secret.digest for secret in secrets if secret.is_valid(now)]
-    digests = [digest for digest in known if digest is not None]
-    hashed = {32: hashlib.sha256(sent).digest()}
-    if any(len(digest) == _SHA512_BYTES for digest in digests):
-        hashed[_SHA512_BYTES] = hashlib.sha512(sent).digest()
-    matches = [
-        hmac.compare_digest(hashed[len(other)], other) for other in digests or [NEVER_MATCHES]
-    ]
-    return any(matches) and bool(digests)
+    return find_secret(secrets, given, now=now) is not None
 
 
 _SHA512_BYTES = 64

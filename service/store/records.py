@@ -5,9 +5,9 @@ Neighbouring releases can read each other's (docs/decisions/store/record-version
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Generic, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 import structlog
@@ -165,6 +165,17 @@ def was_won(before: bytes | None, *, attempt: str) -> bool:
     return before[:1] == _LIVE or SPENT.decode(before[1:]).attempt == attempt
 
 
+class Member(NamedTuple):
+    """A member of an index."""
+
+    expires_at: int
+    name: str
+
+
+LAST = 1 << 50
+"""Later than any time."""
+
+
 class Index(msgspec.Struct, frozen=True):
     """The members that belong to something, each until it expires by itself, in a sorted set scored by that."""
 
@@ -219,6 +230,11 @@ class Index(msgspec.Struct, frozen=True):
         """Ask for the members that expire last, after the commands before."""
         return ("ZRANGE", self.key(selector, digest), -count, -1)
 
+    def page(self, selector: str, after: Member | None, *, count: int) -> Command:
+        """Ask for the members that expire last and come after this one; `read_page` reads the answer."""
+        score, member = (LAST, "") if after is None else after
+        return ("EVAL", verbs.INDEX_PAGE, 1, self.key(selector), score, member, count)
+
     def count(self, selector: str, digest: str = "") -> Command:
         """Ask how many members have not expired, after the commands before."""
         return ("ZCOUNT", self.key(selector, digest), f"({clock()}", "+inf")
@@ -228,6 +244,15 @@ class Index(msgspec.Struct, frozen=True):
 
     def drop(self, selector: str, digest: str = "") -> Command:
         return verbs.drop(self.key(selector, digest))
+
+
+def read_page(answer: Sequence[bytes]) -> list[Member]:
+    """Return the members that have not expired, the one that expires last first."""
+    found = [
+        Member(int(float(score)), member.decode())
+        for member, score in zip(answer[::2], answer[1::2], strict=True)
+    ]
+    return [one for one in reversed(found) if one.expires_at > clock()]
 
 
 class Queue(msgspec.Struct, frozen=True):

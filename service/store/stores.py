@@ -61,6 +61,9 @@ WEBHOOK_LIMIT = 20_000
 EVENT_LIFETIME = 8 * 86400
 """Seconds for which an event and what is known of its order are kept: a day of attempts, and a week as a dead letter."""
 
+REGISTERED = "registered"
+"""The selector of the list of all clients that registered themselves."""
+
 PASSWORDS = "passwords"
 """The selector of what holds for all passwords."""
 
@@ -99,15 +102,23 @@ class Stores:
         self.access_ends = Records(prefix, "ae", int)  # session.max_lifetime; identity/access.py
         self.factors = Records(prefix, "fa", str)  # no TTL; sealed by identity/factors/stored.py
         self.last_seen = Records(prefix, "ls", str)  # users.grace; sealed by sources/last_seen.py
-        # Under a part of the client_id:
-        self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
-        # Under the digest of an origin, the clients that registered it:
-        self.registered_origins = index("ro")
         # Under the digest of a client_id, trusted issuer or identity provider and a jti, the first attempt that used the assertion or logout token:
         self.used_assertions = Records(prefix, "ja", str)  # exp
+        self._name_clients(prefix)
         self._name_sign_ins(prefix)
         self._name_polled(prefix)
         self._name_outboxes(prefix)
+
+    def _name_clients(self, prefix: str) -> None:
+        # Under a part of the client_id:
+        self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
+        # Under REGISTERED, those clients, and that all of them are listed:
+        self.registered_list = Index(prefix, "ri", MAX_MEMBERS)  # the last of them expires
+        self.registered_list_made = Records(prefix, "rm", bool)  # no TTL
+        # Under the digest of an origin, the clients that registered it:
+        self.registered_origins = Index(prefix, "ro", MAX_MEMBERS)
+        # Under the digest of a client or an API, by the position of each of its secrets:
+        self.secret_uses = Records(prefix, "lu", str)  # 400 days; clients/secret_uses.py
 
     def _name_sign_ins(self, prefix: str) -> None:
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:

@@ -122,6 +122,17 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   redis.call('ZADD', KEYS[1], ARGV[2], member)
 end{_END}"""
 
+INDEX_PAGE = """\
+local low = redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[1], '+inf')
+local high = redis.call('ZCOUNT', KEYS[1], ARGV[1], '+inf')
+while low < high do
+  local middle = math.floor((low + high) / 2)
+  local found = redis.call('ZRANGE', KEYS[1], -middle - 1, -middle - 1)
+  if found[1] < ARGV[2] then high = middle else low = middle + 1 end
+end
+return redis.call('ZRANGE', KEYS[1], -low - ARGV[3], -low - 1, 'WITHSCORES')"""
+"""Members of the same score are in the order of their bytes: where a page begins among them is searched by halves."""
+
 ENQUEUE = """\
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. (ARGV[1] - ARGV[3]))
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])

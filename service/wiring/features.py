@@ -18,6 +18,7 @@ from service.clients.origins import RegisteredOrigins
 from service.clients.proofs import DpopProofs, Nonces
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.registration import ClientRegistration
+from service.clients.secret_uses import SecretUses
 from service.config.problem import CannotServe, Finding
 from service.grants import BuiltinServices, Grants
 from service.grants.token_exchange.subject_tokens import SubjectTokens
@@ -130,8 +131,19 @@ class Features:
     @cached_property
     def client_authentication(self) -> ClientAuthentication:
         return identities.build_client_authentication(
-            self.shared, self.client_keys, self.clients, self.algorithms, self.hashing_turns
+            self.shared,
+            self.client_keys,
+            self.clients,
+            self.algorithms,
+            turns=self.hashing_turns,
+            uses=self.secret_uses,
         )
+
+    @cached_property
+    def secret_uses(self) -> SecretUses | None:
+        """Notes the days on which secrets are used; None where no operator looks at them."""
+        shared = self.shared
+        return None if shared.configuration.admin is None else SecretUses(shared.stores)
 
     @cached_property
     def hashing_turns(self) -> FairTurns:

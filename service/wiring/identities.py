@@ -23,6 +23,7 @@ from service.clients.rules.mutual_tls import (
     certificates_reach_the_service,
     methods_without_evidence,
 )
+from service.clients.secret_uses import SecretUses
 from service.clients.secrets import SharedSecrets
 from service.clients.workloads.assertions import WorkloadAssertions
 from service.clients.workloads.keys import WorkloadKeys
@@ -160,7 +161,9 @@ def build_client_authentication(
     keys: ClientKeys,
     clients: Clients,
     algorithms: ClientAlgorithms,
+    *,
     turns: FairTurns,
+    uses: SecretUses | None,
 ) -> ClientAuthentication:
     """Build what authenticates clients, by the methods for which these settings leave evidence."""
     skew = shared.configuration.server.clock_skew
@@ -187,7 +190,7 @@ def build_client_authentication(
         workloads=workloads,
         without=methods_without_evidence(shared.configuration),
     )
-    return ClientAuthentication(methods, clients=clients, algorithms=algorithms)
+    return ClientAuthentication(methods, clients=clients, algorithms=algorithms, uses=uses)
 
 
 def build_password_sign_in(shared: Shared, turns: FairTurns) -> PasswordSignIn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Never
@@ -23,6 +23,7 @@ from service.authorize.visitors import Visitors
 from service.ciba.messages import Messages, SafeNotifier, open_notifier
 from service.ciba.pending import PER_MINUTE, CibaRequests
 from service.ciba.request import CibaReader, Hints, UserCodes
+from service.clients.registered_list import RegisteredList
 from service.config.schema.server import Server, Session
 from service.identity.sign_in import FreshLogins, PartialSignIns
 from service.keys.key_source import follow_keys
@@ -303,13 +304,18 @@ def background_work(
     async def run(_: web.Application) -> AsyncIterator[None]:
         async with nullcontext() if spans is None else spans.export():
             await key_source.start()
-            works = (
+            works: list[Coroutine[Any, Any, None]] = [
                 follow_keys(key_source),
                 *(each.run() for each in deliveries),
                 shared.store_memory.follow(),
                 _settle(metrics),
                 *(() if shared.event_queue is None else (shared.event_queue.run(),)),
-            )
+            ]
+            if features.secret_uses is not None:
+                works += (
+                    features.secret_uses.follow(),
+                    RegisteredList(shared.stores).complete(),
+                )
             tasks = [asyncio.create_task(work) for work in works]
             yield
             for task in tasks:
@@ -326,7 +332,7 @@ async def _settle(metrics: Metrics) -> Never:
         metrics.settle()
 
 
-async def _stop(task: asyncio.Task[Never]) -> None:
+async def _stop(task: asyncio.Task[None]) -> None:
     """Cancel until the task is over: up to Python 3.11, `asyncio.wait_for` can swallow a cancellation."""
     while not task.done():
         task.cancel()

@@ -9,6 +9,7 @@ from service.clients.authentication import BASIC, CLIENT_AUTH_METHODS, WORKLOAD,
 from service.clients.authentication.credential_cache import CredentialCache
 from service.clients.directory import Clients
 from service.clients.keys import ClientAlgorithms
+from service.clients.secret_uses import Owner, SecretUses, Use, owner_of
 from service.clients.workloads.assertions import WorkloadMethod
 from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jose import unverified_header
@@ -17,6 +18,7 @@ from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
 from service.model.registry import Api
 from service.model.request_context import current_request
+from service.model.secret import Secret
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
 
@@ -37,8 +39,14 @@ class ClientAuthentication:
     """Authenticates a client by the evidence in its request, and remembers headers that proved it."""
 
     def __init__(
-        self, parts: MethodParts, *, clients: Clients, algorithms: ClientAlgorithms
+        self,
+        parts: MethodParts,
+        *,
+        clients: Clients,
+        algorithms: ClientAlgorithms,
+        uses: SecretUses | None,
     ) -> None:
+        """Take what notes the uses of secrets; None where nobody looks at them."""
         methods = {
             name: method.make(parts)
             for name, method in CLIENT_AUTH_METHODS.items()
@@ -52,6 +60,7 @@ class ClientAuthentication:
         self._clients = clients
         self._algorithms = algorithms
         self._registry = clients.registry
+        self._uses = uses
         self._known_clients = CredentialCache[Client](parameters)
         self._known_apis = CredentialCache[Api](parameters)
 
@@ -78,17 +87,21 @@ class ClientAuthentication:
         registry = self._registry.current
         remembered = self._known_clients.find(request, registry)
         if remembered is not None:
-            return remembered
+            self._note(remembered.use, request.now)
+            return remembered.party
         try:
-            proof, client = await self._verify(request)
+            proof, client, secret = await self._verify(request)
         except InvalidClient as refused:
             self.add_challenge(refused, request.authorization)
             raise
         _note_key(proof)
+        use = self._note_secret(owner_of(client), client.client_secrets, secret, request.now)
         # A dynamically registered client may change its secret without a new registry.
         if proof.name == BASIC and not client.dynamically_registered:
             name, secrets = client.client_id, client.client_secrets
-            self._known_clients.remember(request, registry, client, name=name, secrets=secrets)
+            self._known_clients.remember(
+                request, registry, client, name=name, secrets=secrets, use=use
+            )
         return client
 
     async def authenticate_caller(self, request: RequestCredentials) -> Api | Client:
@@ -99,7 +112,8 @@ class ClientAuthentication:
         registry = self._registry.current
         remembered = self._known_apis.find(request, registry)
         if remembered is not None:
-            return remembered
+            self._note(remembered.use, request.now)
+            return remembered.party
         challenge = basic_challenge(self._realm)
         named: tuple[Api | None, ...] = ()
         try:
@@ -107,9 +121,11 @@ class ClientAuthentication:
             if candidate.name == BASIC:
                 name = candidate.evidence.client_id
                 named = (registry.api_resources.get(name), registry.api_scopes.get(name))
-            if any(named) and (api := await self._find_api(named, candidate.evidence)):
+            if any(named) and (found := await self._find_api(named, candidate.evidence)):
+                api, secret = found
+                use = self._note_secret(owner_of(api), api.secrets, secret, request.now)
                 self._known_apis.remember(
-                    request, registry, api, name=api.name, secrets=api.secrets
+                    request, registry, api, name=api.name, secrets=api.secrets, use=use
                 )
                 return api
             workload = await _find_workload(candidate)
@@ -125,16 +141,33 @@ class ClientAuthentication:
             raise InvalidClient(description, headers=challenge, claimed=client.client_id)
         return client
 
-    async def _find_api(self, named: Sequence[Api | None], evidence: Evidence) -> Api | None:
+    def _note_secret(
+        self, owner: Owner, secrets: Sequence[Secret], used: Secret | None, now: int
+    ) -> Use | None:
+        """Note that a secret was used, and return what notes its next use."""
+        if self._uses is None or used is None:
+            return None
+        use = Use.of(owner, secrets, used)
+        self._note(use, now)
+        return use
+
+    def _note(self, use: Use | None, now: int) -> None:
+        if use is not None and self._uses is not None:
+            self._uses.note(use, now)
+
+    async def _find_api(
+        self, named: Sequence[Api | None], evidence: Evidence
+    ) -> tuple[Api, Secret] | None:
         """Return the API of this name that has the secret; None if the client of that name has it; raise InvalidClient."""
         client = self._registry.current.clients.get(evidence.client_id)
         apis = [api for api in named if api is not None]
         secrets = [*[api.secrets for api in apis], client.client_secrets if client else ()]
         # All at once: a wrong secret is not to cost more where an API and a client have one name.
-        at = await self._secrets.find_owner(secrets, evidence.proof, now=evidence.request.now)
-        if at is None:
+        found = await self._secrets.find(secrets, evidence.proof, now=evidence.request.now)
+        if found is None:
             raise InvalidClient(_WRONG, claimed=evidence.client_id)
-        return apis[at] if at < len(apis) else None
+        at, secret = found
+        return (apis[at], secret) if at < len(apis) else None
 
     def add_challenge(self, error: OAuthError, authorization: str | None) -> None:
         """Ask for Basic credentials if a client that sent an Authorization header is refused."""
@@ -157,7 +190,8 @@ class ClientAuthentication:
         # The assertion of a platform is not one that a client has made for itself.
         return [one for one in sent if one.name == WORKLOAD] or sent or candidates
 
-    async def _verify(self, request: RequestCredentials) -> tuple[Candidate, Client]:
+    async def _verify(self, request: RequestCredentials) -> tuple[Candidate, Client, Secret | None]:
+        """Return the evidence that counts, the client, and the secret that it was, if it was one."""
         candidates = self._read_candidates(request)
         names = {each.evidence.client_id for each in candidates}
         names.update(filter(None, [request.params.get("client_id")]))
@@ -168,10 +202,11 @@ class ClientAuthentication:
         claimed = client.client_id if client else None
         if client is None or proof is None or not client.enabled:
             raise InvalidClient(_WRONG, claimed=claimed)
-        if client.token_endpoint_auth_method not in {None, proof.name}:
+        if client.token_endpoint_auth_method not in {None, proof[0].name}:
             message = "the client is registered for another authentication method"
             raise InvalidClient(message, claimed=claimed)
-        return proof, client
+        candidate, shown = proof
+        return candidate, client, shown if isinstance(shown, Secret) else None
 
 
 def _needs_secret_value(name: str) -> bool:
@@ -188,15 +223,17 @@ async def _find_workload(candidate: Candidate) -> Api | None:
     return api
 
 
-async def _find_proof(candidates: Sequence[Candidate], client: Client | None) -> Candidate | None:
-    """Return the candidate that proves it is this client; the registered method alone, if it is one of them.
+async def _find_proof(
+    candidates: Sequence[Candidate], client: Client | None
+) -> tuple[Candidate, Secret | bool] | None:
+    """Return the candidate that proves it is this client, and what its method says; the registered method alone, if it is one of them.
 
     Only a client that has proven its credentials learns that it is registered for another method.
     """
     registered = client.token_endpoint_auth_method if client else None
     for candidate in [one for one in candidates if one.name == registered] or candidates:
-        if await candidate.method.proves(candidate.evidence, client):
-            return candidate
+        if shown := await candidate.method.proves(candidate.evidence, client):
+            return candidate, shown
     return None
 
 

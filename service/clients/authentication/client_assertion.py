@@ -19,6 +19,7 @@ from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
 from service.model.request_context import caller
+from service.model.secret import Secret
 from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.protocol.paths import TOKEN
 from service.protocol.token_types import CLIENT_ASSERTION
@@ -47,8 +48,10 @@ class ClientSecretJwt(msgspec.Struct, frozen=True):
     def read_evidence(self, request: RequestCredentials) -> Evidence | None:
         return _read_assertion(request, is_by_secret=True)
 
-    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
-        return await self.assertions.prove(evidence, client, algorithms=self.algorithms)
+    async def proves(self, evidence: Evidence, client: Client | None) -> Secret | bool:
+        if not await self.assertions.prove(evidence, client, algorithms=self.algorithms):
+            return False
+        return (client and self.assertions.keys.find_secret(evidence.proof, client)) or True
 
 
 class PrivateKeyJwt(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 from service.clients.secrets import SharedSecrets
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
-from service.model.secret import verifies_any
+from service.model.secret import Secret, verifies_any
 from service.protocol.http_headers import parse_basic_auth
 
 
@@ -25,9 +25,9 @@ class ClientSecretBasic(msgspec.Struct, frozen=True):
         client_id, secret = credentials
         return Evidence(client_id=client_id, proof=secret, request=request)
 
-    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
-        secrets = client.client_secrets if client else ()
-        return await self.secrets.verifies_any(secrets, evidence.proof, now=evidence.request.now)
+    async def proves(self, evidence: Evidence, client: Client | None) -> Secret | bool:
+        secrets, now = client.client_secrets if client else (), evidence.request.now
+        return await self.secrets.find_among(secrets, evidence.proof, now=now) or False
 
 
 class ClientSecretPost(msgspec.Struct, frozen=True):
@@ -41,9 +41,9 @@ class ClientSecretPost(msgspec.Struct, frozen=True):
             return None
         return Evidence(client_id=client_id or "", proof=secret, request=request)
 
-    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
-        secrets = client.client_secrets if client else ()
-        return await self.secrets.verifies_any(secrets, evidence.proof, now=evidence.request.now)
+    async def proves(self, evidence: Evidence, client: Client | None) -> Secret | bool:
+        secrets, now = client.client_secrets if client else (), evidence.request.now
+        return await self.secrets.find_among(secrets, evidence.proof, now=now) or False
 
 
 class NoAuthentication(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from service.clients.directory import RegisteredClients
 from service.clients.origins import RegisteredOrigins, origin_digests
+from service.clients.registered_list import RegisteredList
 from service.clients.registration.metadata import present_members, private_use_schemes
 from service.clock import clock
 from service.events.clients import ClientDeleted, ClientRegistered, ClientUpdated
@@ -86,7 +87,9 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
             else kept.put(record, selector, ttl=self.lifetime)
         )
         registered = ClientRegistered(client_id=client_id)
-        await self.stores.kv.write(put, events=[registered])
+        await self.stores.kv.write(
+            put, RegisteredList(self.stores).add(record), events=[registered]
+        )
         await self.origins.add(record)
         _warn_of_shared_schemes(record)
         self.emit(registered)
@@ -131,8 +134,9 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
     async def delete(self, record: RegisteredClient) -> None:
         """Delete the client, which makes its tokens inactive (RFC 7592 §2.3)."""
         drop = self.stores.registered_clients.drop(str(selector_of(record.client_id)))
+        unlist = RegisteredList(self.stores).remove(record.client_id)
         deleted, removed = ClientDeleted(client_id=record.client_id), self.origins.remove(record)
-        dropped, *_ = await self.stores.kv.write(drop, *removed, events=[deleted])
+        dropped, *_ = await self.stores.kv.write(drop, unlist, *removed, events=[deleted])
         if dropped and self.room is not None:
             size, taken_at = _size_of(record), record.issued_at
             await self.room.give_back(size, taken_at=taken_at, address=caller())

@@ -13,6 +13,7 @@ from service.events.timings import EmitTiming
 from service.identity.passwords import is_plain_text
 from service.identity.sources.guarded_requests import Ask, GuardedRequests
 from service.identity.sources.last_seen import LastSeen
+from service.identity.sources.sql_queries import build_queries
 from service.model.factors import Factors, FactorStore
 from service.model.user import (
     Closes,
@@ -65,7 +66,7 @@ class OutsideUsers:
         *,
         timed: EmitTiming,
     ) -> None:
-        self._source = source
+        self._source, self._settings = source, settings
         self.requests = GuardedRequests(
             timeout=settings.timeout, at_once=settings.max_concurrent, timed=timed
         )
@@ -144,6 +145,20 @@ class OutsideUsers:
         request, plain = partial(find, address), partial(find, PLAIN_NAME)
         found, _ = await self.requests.ask_for_value(request, plain, otherwise=None)
         return found
+
+    @property
+    def email_gap(self) -> str | None:
+        sql, ldap = self._settings.sql, self._settings.ldap
+        if not isinstance(self._source, FindsByEmail):
+            return f"users.source {self._settings.source} has no method by_email"
+        if self._settings.source == "sql" and sql and "by_email" not in build_queries(sql):
+            return "users.sql has neither the query by_email nor the claim email"
+        if self._settings.source == "ldap" and ldap:
+            if ldap.claims.get("email") is None:
+                return "users.ldap.claims has no email"
+            if ldap.fixed_claims.get("email_verified") is not True:
+                return "users.ldap.fixed_claims does not say that email_verified is true"
+        return None
 
     async def by_identity(self, provider: str, subject: str) -> User | None:
         """Return the user with this identity; None where the system knows none."""
