@@ -13,9 +13,8 @@ from service.cli.table import format_option, print_json, print_rows, print_table
 from service.clock import clock
 from service.config.configuration import Configuration
 from service.config.problem import Finding, Problem, warning
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.reencryption import Reencryption
-from service.keys.schedule import Keys, SigningKey, find_signing_key, read_record
+from service.keys.schedule import Keys, SigningKey, name_state, read_record
 from service.wiring.shared import Shared
 
 if TYPE_CHECKING:
@@ -178,10 +177,4 @@ def _print_after(
 
 
 def _row(key: SigningKey, keys: Keys) -> tuple[str | int | None, ...]:
-    now = clock()
-    state = "retired"
-    if key is find_signing_key(keys, key.alg, now):
-        state = "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
-    elif key.sign_from > now and not key.is_retired(now):
-        state = "announced"
-    return key.kid, key.alg, state, key.sign_from, key.retired_at
+    return key.kid, key.alg, name_state(key, keys, clock()), key.sign_from, key.retired_at

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+import msgspec
 from msgspec.structs import replace
 
+from service.clock import clock
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration, collector_paused
 from service.config.problem import CannotServe, ConfigError
@@ -30,6 +32,13 @@ def short_turns() -> Generator[None]:
         sys.setswitchinterval(before)
 
 
+class RefusedReload(msgspec.Struct, frozen=True):
+    """A reload that was refused, and why."""
+
+    at: int
+    problems: tuple[str, ...]
+
+
 class ReloadableRegistry:
     """The registry of a configuration file; SIGHUP and --watch reload it."""
 
@@ -46,6 +55,12 @@ class ReloadableRegistry:
         """The registry for the next request; an attribute, because every request reads it many times."""
         self.files = configuration.files
         """The files that were read last, by a successful reload or a refused one."""
+        self.loaded_at = clock()
+        """When the registry in force was read; seconds since the epoch."""
+        self.refused: RefusedReload | None = None
+        """The last reload that was refused."""
+        self.need_restart: tuple[str, ...] = ()
+        """The settings that the last reload has read and that count from the next start on."""
         self._read = read
         self._emit = emit
         self.prepare: Callable[[Registry], None] = lambda _: None
@@ -70,14 +85,16 @@ class ReloadableRegistry:
         except ConfigError as error:
             self.files = error.files or self.files  # none from a process that ended early
             problems = tuple(str(problem) for problem in error.problems)
+            self.refused = RefusedReload(clock(), problems)
             self._emit(RegistryReloadRefused(problems=problems))
             return False
         before, self.current = self.current, _keep_unchanged(self.current, read.registry)
+        self.loaded_at, self.need_restart = clock(), (*settings_changes(self._configuration, read),)
         self._emit(
             RegistryReloaded(
                 generation=self.current.generation,
                 changes=tuple(registry_changes(before, self.current)),
-                need_restart=tuple(settings_changes(self._configuration, read)),
+                need_restart=self.need_restart,
             )
         )
         return True

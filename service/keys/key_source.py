@@ -22,6 +22,7 @@ from service.keys.keyring import KeyRing
 from service.keys.schedule import (
     FOLLOW_EVERY,
     KeyFileError,
+    Keys,
     RotationPolicy,
     SigningKey,
     find_current_keys,
@@ -51,6 +52,15 @@ class FileKeys:
     def __post_init__(self) -> None:
         """Read all files, or raise KeyFileError for the first that is wrong."""
         self._keys = read_key_files(self.files, self.ring.algorithms)
+
+    @property
+    def keys(self) -> Keys:
+        """All keys of the files, and those that were in them lately."""
+        return tuple(self._keys)
+
+    def can_open(self, key: SigningKey) -> bool:
+        """Return whether this process has the key."""
+        return key in self._keys
 
     def read_files(self) -> None:
         """Take the keys that the files hold now; if one is wrong (KeyFileError), keep the present keys.

@@ -6,6 +6,7 @@ The names speak of signing; a key that decrypts goes the same way, its use being
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +53,7 @@ RECORD = Encoding("keys", KeyRecord)
 
 
 Keys = tuple[SigningKey, ...]
+KeyState = Literal["announced", "signing", "decrypting", "retired"]
 
 
 class RotationPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +87,13 @@ def find_signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningK
         return max(begun, key=_by_age)
     at_once = [key for key in usable if key.sign_from <= key.announced_at]
     return min(at_once, default=None, key=_by_age)
+
+
+def name_state(key: SigningKey, keys: Keys, now: int) -> KeyState:
+    """Return the stage that one of these keys is in."""
+    if key is find_signing_key(keys, key.alg, now):
+        return "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
+    return "announced" if key.sign_from > now and not key.is_retired(now) else "retired"
 
 
 def find_current_keys(keys: Iterable[SigningKey], algorithms: Iterable[str], now: int) -> Keys:

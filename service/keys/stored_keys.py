@@ -54,6 +54,15 @@ class StoredKeys(msgspec.Struct, kw_only=True):
     """By key id, what this process has made or opened once; None if that is not possible."""
     _trouble: str | None = None
 
+    @property
+    def keys(self) -> Keys:
+        """All keys of the record, as this process has read it last."""
+        return self._keys
+
+    def can_open(self, key: SigningKey) -> bool:
+        """Return whether this process can decrypt a key of the record."""
+        return self._opened.get(key.kid) is not None
+
     async def start(self) -> None:
         """Read or make the keys, and seal all of them with the first encryption key."""
         await self._try(self._renew_seals)

@@ -9,13 +9,14 @@ from aiohttp import web
 from service.admin.access import Access
 from service.admin.api import AdminApi, Row
 from service.admin.console.pages import Health
-from service.admin.reading import registry_rows
+from service.admin.reading import Views, reading_rows
 from service.clients.proofs import DpopProofs
 from service.web.endpoint import Endpoint
 from service.web.key_proofs import KeyProofs, TokenGuard
 from service.wiring.console import build_console
 from service.wiring.features import Features
 from service.wiring.serving import Edge, build_application
+from service.wiring.views import build_views
 
 
 def build_admin(
@@ -23,8 +24,8 @@ def build_admin(
 ) -> web.Application | None:
     """Return the application; None where the admin API is off."""
     shared = features.shared
-    settings = shared.configuration.admin
-    if settings is None or settings.url is None:
+    settings, uses = shared.configuration.admin, features.secret_uses
+    if settings is None or settings.url is None or uses is None:
         return None
     access = Access(
         url=settings.url,
@@ -35,7 +36,7 @@ def build_admin(
     )
     console = build_console(features, settings.url, health)
     endpoints: tuple[Endpoint, ...] = (
-        AdminApi(access=access, rows=admin_rows(features)),
+        AdminApi(access=access, rows=admin_rows(build_views(features, uses))),
         console,
     )
     app = build_application(features, draining, endpoints, files_reserved=0, url=settings.url)
@@ -44,9 +45,9 @@ def build_admin(
     return app
 
 
-def admin_rows(features: Features) -> tuple[Row, ...]:
+def admin_rows(views: Views) -> tuple[Row, ...]:
     """Return all rows of the admin API. To add some: a function in `admin/` that returns them, and a line here."""
-    return (*registry_rows(features.shared.registry),)
+    return (*reading_rows(views),)
 
 
 def _build_guard(features: Features, edge: Edge, url: str) -> TokenGuard:

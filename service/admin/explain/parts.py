@@ -25,7 +25,7 @@ class CannotExplain(ValueError):
 
 
 class SharedParts(Protocol):
-    """What all features share."""
+    """The parts that all features share."""
 
     issuer: str
     stores: Stores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
 from typing import Generic, TypeVar
 
@@ -12,10 +12,12 @@ import msgspec
 
 from service.protocol.errors import InvalidRequest
 from service.protocol.octets import base64url
+from service.store.records import Member
 
 T = TypeVar("T")
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+_DIGITS = 15
 
 
 class Paging(msgspec.Struct, frozen=True):
@@ -62,6 +64,26 @@ def bad_cursor() -> InvalidRequest:
 def cursor_after(text: str) -> str:
     """Return the cursor of the page after the entry that this text names."""
     return base64url(text.encode())
+
+
+def read_member(paging: Paging, is_name: Callable[[str], bool]) -> Member | None:
+    """Return the member of an index that a page follows; raise InvalidRequest for a cursor of another list."""
+    if paging.after is None:
+        return None
+    expires_at, _, name = paging.after.partition(" ")
+    if not (expires_at.isascii() and expires_at.isdecimal() and len(expires_at) <= _DIGITS):
+        raise bad_cursor()
+    if not is_name(name):
+        raise bad_cursor()
+    return Member(int(expires_at), name)
+
+
+def cut_members(members: Sequence[Member], paging: Paging) -> tuple[Sequence[Member], str | None]:
+    """Return the members of a page of which one more was asked for, and the cursor of the next page."""
+    shown = members[: paging.limit]
+    if len(members) <= len(shown):
+        return shown, None
+    return shown, cursor_after(f"{shown[-1].expires_at} {shown[-1].name}")
 
 
 def cut_names(names: Iterable[str], paging: Paging) -> tuple[Sequence[str], str | None]:

@@ -55,11 +55,23 @@ def find_workloads(registry: Registry) -> ByClient:
     return found
 
 
+class LatestPlaces:
+    """The places in the registry that was asked about last."""
+
+    def __init__(self) -> None:
+        self._places: Places | None = None
+
+    def find(self, registry: Registry) -> Places:
+        if self._places is None or self._places.registry is not registry:
+            self._places = Places(registry)
+        return self._places
+
+
 class Places:
     """The files and lines of the entries of one registry."""
 
     def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+        self.registry = registry
 
     def way(self, way: Way) -> str:
         """Return file and line of what allows a way."""
@@ -67,16 +79,16 @@ class Places:
 
     def client(self, client_id: str) -> str:
         """Return file and line of the entry of a client."""
-        return self._registry.lines["clients"].find(self._clients[client_id])
+        return self.registry.lines["clients"].find(self._clients[client_id])
 
     def api(self, name: str) -> str:
         """Return file and line of the entry of an API resource."""
-        return self._registry.lines["api_resources"].find(self._apis[name])
+        return self.registry.lines["api_resources"].find(self._apis[name])
 
     @cached_property
     def _clients(self) -> Mapping[str, int]:
-        return {name: at for at, name in enumerate(self._registry.clients)}
+        return {name: at for at, name in enumerate(self.registry.clients)}
 
     @cached_property
     def _apis(self) -> Mapping[str, int]:
-        return {name: at for at, name in enumerate(self._registry.api_resources)}
+        return {name: at for at, name in enumerate(self.registry.api_resources)}

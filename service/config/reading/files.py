@@ -19,6 +19,11 @@ class FilesRead:
         """Return how many there are."""
         return len(self._stamps)
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and folders."""
+        return tuple(self._stamps)
+
     def note(self, path: Path) -> None:
         """Remember a file as it is now; to be called before it is read, so that no change falls in between."""
         absolute = path.absolute()

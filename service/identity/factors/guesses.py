@@ -10,6 +10,7 @@ from service.clock import clock
 from service.model.handle import digest
 from service.store import verbs
 from service.store.keyvalue import KeyValue
+from service.store.verbs import Read
 
 EVERY = 10
 """Wrong codes in a row, of any method and from anywhere, from one lock to the next."""
@@ -45,6 +46,12 @@ class Guesses(msgspec.Struct, frozen=True, kw_only=True):
         """Return the seconds for which an attempt locks that was this one in the row; 0 if it does not."""
         nth, rest = divmod(count, EVERY)
         return 0 if rest or not nth else self.locks[min(nth, len(self.locks)) - 1]
+
+    async def find_locked_until(self, sub: str) -> int | None:
+        """Return the end of the lock that there is now; None if there is none."""
+        (found,) = await self.kv.read(Read(self._key(sub), bytes.decode))
+        locked_until = int((found or "0 0").split()[1])
+        return locked_until if clock() < locked_until else None
 
     async def forget(self, sub: str) -> None:
         """Begin anew, after a right proof or by the operator."""
