@@ -12,6 +12,7 @@ class AdminRefused(Event, frozen=True, kw_only=True):
     """
 
     level = "warning"
+    webhooks = "name"
     counter = EventCounter(
         "admin_refusals", "Refused requests to the admin API and the console.", ("error",)
     )

@@ -175,7 +175,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         except Exception:
             log.exception("unforeseen error")
             answered = _error_answer(ServerError("something unforeseen happened"))
-        if self.event_queue is not None:
+        if self.event_queue is not None and self.event_queue.pending:
             await self.event_queue.settle()
         self._finish(answered.headers, request_id)
         undecided = self.cors.add_headers(path, request, answered.headers)

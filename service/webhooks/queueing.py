@@ -56,7 +56,8 @@ class EventQueue:
         for webhook in webhooks:
             for kind in find_wanted(webhook.kinds):
                 self._wanted[kind] = (*self._wanted.get(kind, ()), webhook)
-        self._pending: list[WebhookDelivery] = []
+        self.pending: list[WebhookDelivery] = []
+        """Those that Redis has not got yet."""
         self._written: dict[int, Event] = {}
         self._writing = asyncio.Lock()
         self._noted = asyncio.Event()
@@ -74,27 +75,27 @@ class EventQueue:
         if webhooks is None or self._written.pop(id(event), None) is event:
             return
         for delivery in self._make(event, webhooks):
-            if len(self._pending) < MAX_PENDING:
-                self._pending.append(delivery)
+            if len(self.pending) < MAX_PENDING:
+                self.pending.append(delivery)
             else:
                 self._refuse(delivery, "store_unavailable")
         self._noted.set()
 
     async def settle(self) -> None:
-        """Queue what waits, before a request is answered; return at once if nothing waits, or Redis does not answer."""
-        if self._pending and not self._stores.kv.seconds_away:
+        """Queue what is pending, before a request is answered; return at once if Redis does not answer."""
+        if self.pending and not self._stores.kv.seconds_away:
             try:
                 await self.flush()
             except StoreUnavailable:
-                log.warning("events wait for the store", events=len(self._pending))
+                log.warning("events wait for the store", events=len(self.pending))
 
     async def flush(self) -> None:
         """Queue what waits; raise StoreUnavailable if Redis does not take it, and try again later."""
         async with self._writing:
-            while self._pending:
-                some = self._pending[:STEP]
+            while self.pending:
+                some = self.pending[:STEP]
                 answers = await self._stores.kv.write(*map(self._append, some), durable=True)
-                del self._pending[: len(some)]
+                del self.pending[: len(some)]
                 self._judge(some, answers)
 
     async def run(self) -> Never:
@@ -118,7 +119,7 @@ class EventQueue:
             await self.flush()
         except StoreUnavailable:
             log.warning(
-                "events are lost, because the store is unavailable", events=len(self._pending)
+                "events are lost, because the store is unavailable", events=len(self.pending)
             )
 
     async def write(
@@ -134,6 +135,8 @@ class EventQueue:
             if type(event) in self._wanted
             for delivery in self._make(event, self._wanted[type(event)])
         ]
+        if deliveries:
+            await self.settle()  # what was emitted before comes first
         commands = [self._append(delivery) for delivery in deliveries]
         answers = await self._stores.kv.write(*commands, *writes, durable=durable)
         if deliveries:

@@ -81,7 +81,7 @@ def test_a_lock_names_no_place(lock: str) -> None:
     assert "://" not in (REPOSITORY / lock).read_text()
 
 
-@pytest.mark.parametrize("client", ["openid_client", "oidc_client_ts"])
+@pytest.mark.parametrize("client", ["openid_client", "oidc_client_ts", "standard_webhooks"])
 def test_every_npm_package_has_a_hash_and_no_place(client: str) -> None:
     lock = json.loads((REPOSITORY / f"tests/interop/{client}/package-lock.json").read_text())
     packages = [package for path, package in lock["packages"].items() if path]
