@@ -13,6 +13,7 @@ from service.admin.views.apis import ApiViews
 from service.admin.views.clients import ClientViews
 from service.admin.views.explain import ExplainViews
 from service.admin.views.keys import KeyViews
+from service.admin.views.outbox import OutboxViews
 from service.admin.views.page import Page, Paging
 from service.admin.views.reach import ReachViews
 from service.admin.views.registry import show_registry
@@ -37,6 +38,7 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     registry: ReloadableRegistry
     reach: ReachViews
     explanations: ExplainViews
+    outbox: OutboxViews
 
 
 def reading_rows(views: Views) -> tuple[Row, ...]:
@@ -57,6 +59,7 @@ def reading_rows(views: Views) -> tuple[Row, ...]:
         _find("/admin/grants/{id}", users.find_grant),
         Row("GET", "/admin/keys", _show(views.keys.list_keys)),
         Row("GET", "/admin/registry", _show(lambda: show_registry(views.registry))),
+        Row("GET", "/admin/outbox", _list_messages(views.outbox), parameters=PAGING | {"state"}),
         Row("POST", "/admin/explain", _explain(views.explanations)),
         Row("GET", "/admin/why", _explain_reach(views.reach), parameters=WAYS | {"scope"}),
         Row("GET", "/admin/graph", _list_ways(views.reach), parameters=WAYS | PAGING),
@@ -103,6 +106,13 @@ def _search_users(users: UserViews) -> Callable[[AdminRequest], Awaitable[Reply]
         if len(given) != 1:
             raise InvalidRequest("exactly one of username, email and sub is needed")
         return await users.find_users(given[0], request.query.require(given[0]))
+
+    return answer
+
+
+def _list_messages(outbox: OutboxViews) -> Callable[[AdminRequest], Awaitable[Reply]]:
+    async def answer(request: AdminRequest) -> Reply:
+        return await outbox.read(request.query.get("state") or "waiting", _paging(request))
 
     return answer
 

@@ -7,12 +7,14 @@ from service.admin.views.apis import ApiViews
 from service.admin.views.clients import ClientViews
 from service.admin.views.explain import ExplainViews
 from service.admin.views.keys import KeyViews
+from service.admin.views.outbox import OutboxViews
 from service.admin.views.reach import ReachViews
 from service.admin.views.users import UserViews
 from service.admin.ways.places import LatestPlaces
 from service.clients.registered_list import RegisteredList
 from service.clients.secret_uses import SecretUses
 from service.wiring.features import Features
+from service.wiring.outboxes import open_outboxes
 
 
 def build_views(features: Features, uses: SecretUses) -> Views:
@@ -39,4 +41,5 @@ def build_views(features: Features, uses: SecretUses) -> Views:
         registry=shared.registry,
         reach=ReachViews(shared.registry),
         explanations=ExplainViews(features),
+        outbox=OutboxViews(open_outboxes(shared)),
     )
