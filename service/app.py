@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -97,10 +98,8 @@ def create_app(
     features, draining = Features(shared), asyncio.Event()
     steps = [step for page in STEP_PAGES for step in page.steps]
     edge, ciba = Edge(features, steps), build_ciba(features)
-    logouts, pings = (
-        build_logout_deliveries(features),
-        build_ciba_deliveries(features, ciba.messages),
-    )
+    logouts = build_logout_deliveries(features)
+    pings = build_ciba_deliveries(features, ciba.messages)
     webhooks = build_webhook_deliveries(shared)
     sent = (webhooks,) if configuration.events.webhooks else ()
     shared.registry.prepare = features.prepare_reload
@@ -127,12 +126,10 @@ def create_app(
     app = build_application(features, draining, public)
     edge.set_up(app)
     app.cleanup_ctx.append(background_work(features, logouts, pings, *sent))
-    management = (
-        build_application(features, draining, (operations,), files_reserved=0) if apart else None
-    )
+    build_apart = partial(build_application, features, draining, files_reserved=0)
     return Service(
         app=app,
-        management=management,
+        management=build_apart((operations,)) if apart else None,
         admin=build_admin(features, edge, draining, operations),
         features=features,
         draining=draining,

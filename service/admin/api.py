@@ -61,12 +61,10 @@ class AdminApi(msgspec.Struct, frozen=True, kw_only=True):
 
     def routes(self) -> Iterable[web.RouteDef]:
         for row in self.rows:
+            path = row.path.replace("}", ":[^/]+}")  # aiohttp's own pattern leaves out braces
             handler = partial(self._serve, row)
-            yield (
-                web.get(row.path, handler)
-                if row.method == "GET"
-                else web.route(row.method, row.path, handler)
-            )
+            is_get = row.method == "GET"
+            yield web.get(path, handler) if is_get else web.route(row.method, path, handler)
 
     async def _serve(self, row: Row, request: web.Request) -> web.Response:
         caller = await self.access.find_caller(request, endpoint=row.path, writes=row.writes)

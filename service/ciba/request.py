@@ -15,9 +15,9 @@ from service.authorize.request_object import UsedOnce
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.identity.factors.guesses import Guesses
-from service.identity.password_sign_in import Throttle
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.identity.sessions import Sessions
+from service.identity.throttle import Throttle
 from service.identity.users import Directory
 from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS

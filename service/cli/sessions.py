@@ -95,8 +95,8 @@ async def _is_client(shared: Shared, client_id: str) -> bool:
     return await shared.kv.get(shared.stores.registered_clients.key(selector)) is not None
 
 
-async def _collect(every: AsyncIterator[T]) -> list[T]:
-    return [one async for one in every]
+async def _collect(every: AsyncIterator[list[T]]) -> list[T]:
+    return [one async for some in every for one in some]
 
 
 def pass_selection(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,11 +12,9 @@ from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
 from service.config.configuration import Configuration
-from service.events.factors import FactorRemoved
 from service.events.users import UserDisabled, UserEnabled
-from service.identity.factors.stored import FactorsUnreadable, PasskeyOwners, drop_factors
+from service.identity.factors.stored import methods_of
 from service.identity.passwords import usable_hash
-from service.model.factors import Factors
 from service.model.password_hash import is_outdated
 from service.model.user import User, fold_username
 from service.wiring.shared import Shared
@@ -88,7 +86,7 @@ def show(settings: Configuration, person: Person, output: str) -> None:
             return facts
         factors = await shared.factors.find(user.sub)
         return facts | {
-            "second_factors": _methods_of(factors),
+            "second_factors": methods_of(factors),
             "recovery_codes": len(factors.recovery_codes),
             "sessions": len(await shared.sessions.find_all_of(user.sub)),
             "grants": len(await shared.authorizations.find_all_of(user.sub)),
@@ -140,13 +138,9 @@ def reset_factors(settings: Configuration, person: Person) -> None:
 
     async def reset(shared: Shared) -> str:
         subject = await person.find_subject(shared.users)
-        removed = await _remove_factors(shared, subject)
-        await shared.guesses.forget(subject)
-        if removed == Factors():
+        methods = await shared.ending.remove_factors(subject)
+        if not methods:
             await refuse_stranger(shared, subject)
-        methods = ["unreadable"] if removed is None else _methods_of(removed)
-        for method in methods:
-            shared.emit(FactorRemoved(subject=subject, method=method, address=None))
         return ", ".join(methods) or "none"
 
     click.echo(f"second factors removed: {_with_users(settings, reset, needs_store=True)}")
@@ -175,20 +169,6 @@ def end(settings: Configuration, person: Person) -> None:
     click.echo(
         f"sessions ended: {sessions}; grants revoked: {grants}; consents withdrawn: {consents}"
     )
-
-
-async def _remove_factors(shared: Shared, subject: str) -> Factors | None:
-    """Return what was removed; None if no key of `signing.encryption_key` can say what it was."""
-    enrolled, owners = shared.factors, PasskeyOwners(shared.stores)
-    try:
-        removed = await enrolled.find(subject)
-        await enrolled.change(subject, lambda _: Factors())
-    except FactorsUnreadable:
-        await drop_factors(shared.stores, subject)
-        return None
-    for passkey in removed.passkeys:
-        await owners.release(passkey.credential_id)
-    return removed
 
 
 async def _end_all_of(shared: Shared, subject: str) -> tuple[int, int, int]:
@@ -235,10 +215,6 @@ def _summary(user: User) -> dict[str, object]:
     known = usable_hash(user.password)
     kind = None if known is None else f"{known.scheme}{' (old)' if is_outdated(known) else ''}"
     return {"sub": user.sub, "username": user.username, "enabled": user.enabled, "password": kind}
-
-
-def _methods_of(factors: Factors) -> list[str]:
-    return [*(["otp"] if factors.totp else []), *["passkey" for _ in factors.passkeys]]
 
 
 def _cell(value: object) -> str:

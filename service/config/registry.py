@@ -44,16 +44,14 @@ def build_registry(
     """Build the registry of a file, which a reload replaces as a whole."""
     algorithm = next((alg for alg in file.signing.algorithms if alg in FAPI2_ALGORITHMS), None)
     resources = _api_resources(file, algorithm)
-    every = {**resources, **_admin_api(file.admin)}
-    by_scope = _resources_by_scope(every.values())
+    audiences = {**resources, **_admin_api(file.admin)}
+    by_scope = _resources_by_scope(audiences.values())
     providers, tenants = _by_name(file.identity_providers), _by_name(file.tenants)
     clients = _clients(file, resources, algorithm)
-    undescribed = {name: registry.ApiScope(name=name) for name in sorted(by_scope)}
     return registry.Registry(
         clients=clients,
         api_resources=resources,
-        api_scopes=undescribed
-        | {entry.name: entry for entry in (*file.api_scopes, *_admin_scopes(file.admin))},
+        api_scopes=_api_scopes(file, by_scope),
         identity_resources=_identity_resources(file),
         identity_providers=providers,
         trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
@@ -69,7 +67,7 @@ def build_registry(
         mfa=file.mfa,
         admin=file.admin,
         users=file.users.list,
-        apis_by_identifier=_apis_by_identifier(every),
+        apis_by_identifier=_apis_by_identifier(audiences),
         resources_by_scope=by_scope,
         admin_scopes=frozenset() if file.admin is None else SCOPES,
         clients_by_mark=_by_mark(clients.values()),
@@ -80,6 +78,13 @@ def build_registry(
         console_client=_console_client(file),
         generation=generation,
     )
+
+
+def _api_scopes(file: ConfigurationFile, names: Iterable[str]) -> Mapping[str, registry.ApiScope]:
+    """Return the scope values of APIs, also those without an entry of their own."""
+    undescribed = {name: registry.ApiScope(name=name) for name in sorted(names)}
+    described = (*file.api_scopes, *_admin_scopes(file.admin))
+    return undescribed | {entry.name: entry for entry in described}
 
 
 def _admin_api(admin: Admin | None) -> Mapping[str, registry.ApiResource]:

@@ -30,7 +30,7 @@ class ClientUpdated(Event, frozen=True, kw_only=True):
 
 
 class ClientDeleted(Event, frozen=True, kw_only=True):
-    """A dynamically registered client deleted itself; its tokens are inactive."""
+    """A dynamically registered client deleted itself, or an operator deleted it; its tokens are inactive."""
 
     client_id: str
 

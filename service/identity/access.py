@@ -148,12 +148,9 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
         listed = self.stores.subject_authorizations.members(digest(subject))
         return self.stores.walk_listed(listed, self.stores.authorizations.read)
 
-    async def walk_all(self) -> AsyncIterator[Authorization]:
-        """Walk through the whole store, which only operators may do."""
-        async for key in self.stores.kv.find_keys(self.stores.authorizations.key("*")):
-            authorization = await self.find(key.split("{")[-1].split("}")[0])
-            if authorization is not None:
-                yield authorization
+    def walk_all(self) -> AsyncIterator[list[Authorization]]:
+        """Walk through the whole store in steps, which only operators may do."""
+        return self.stores.walk_all(self.stores.authorizations)
 
     async def end(self, *authorizations: Authorization) -> None:
         """Make every token inactive that came from them (RFC 7009 §2.1), and their clients' ID tokens useless here."""

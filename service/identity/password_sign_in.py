@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from time import monotonic
 
 import msgspec
 
-from service.config.schema.server import Limits
 from service.events.event import Emit
 from service.events.users import LoginFailed, LoginLocked, LoginSucceeded, PasswordHashReplaced
 from service.identity.accepted_users import EVERYBODY, AcceptedUsers
@@ -21,6 +19,7 @@ from service.identity.passwords import (
     usable_hash,
 )
 from service.identity.refusal_costs import RefusalCosts
+from service.identity.throttle import Throttle
 from service.identity.users import Directory
 from service.model.handle import digest
 from service.model.password_hash import is_outdated
@@ -34,108 +33,10 @@ from service.model.user import (
     fold_username,
 )
 from service.protocol.typed_text import trim_name
-from service.store import verbs
-from service.store.keyvalue import KeyValue
-from service.store.rate_limit import networks_of, site_of
-from service.store.verbs import Read
+from service.store.rate_limit import site_of
 
 AMR = ("pwd",)
 """Password-based authentication (RFC 8176 §2)."""
-
-WIDER = 10
-"""How many times more failures an account may have from anywhere, and an address on all accounts."""
-
-
-class Throttle(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts failed sign-ins per account and address, per account, and per address."""
-
-    kv: KeyValue
-    prefix: str
-    limits: Limits
-    name: str = "lf"
-    """The kind of its counters: failures of passwords."""
-
-    async def is_locked(self, username: str, address: str) -> bool:
-        counters = self._limits_by_key(username, address)
-        counts = await self.kv.read(*[Read(key, int) for key in counters])
-        return any(
-            count is not None and count >= limit
-            for count, limit in zip(counts, counters.values(), strict=True)
-        )
-
-    async def count_failure(self, username: str, address: str) -> bool:
-        """Count a failure, and return whether it locks. Not to be called while it is locked."""
-        counters = self._limits_by_key(username, address)
-        counts: list[int] = await self.kv.write(
-            *[verbs.count(key, self.limits.login_window) for key in counters]
-        )
-        # Or more: a count whose answer was lost is repeated, and skips a number.
-        full = [
-            verbs.extend(key, self.limits.lockout)
-            for (key, limit), count in zip(counters.items(), counts, strict=True)
-            if count >= limit
-        ]
-        await self.kv.write(*full)
-        return bool(full)
-
-    async def take_attempt(self, username: str, address: str) -> int:
-        """Count an attempt before it is judged; return how many more may fail, less than 0 if it must not be judged.
-
-        The pairs come first: attempts from a place that is locked do not lock the account elsewhere.
-        """
-        pairs, others = (
-            self._limits_of_pairs(username, address),
-            self._wider_limits(username, address),
-        )
-        left = self.limits.login_failures
-        for counters in (pairs.items(), others.items()):
-            keys = [key for key, _ in counters]
-            counts: list[int] = await self.kv.write(
-                *[verbs.count(key, self.limits.login_window) for key in keys]
-            )
-            rest = [limit - count for (_, limit), count in zip(counters, counts, strict=True)]
-            full = [key for key, some in zip(keys, rest, strict=True) if some == 0]
-            await self.kv.write(*[verbs.extend(key, self.limits.lockout) for key in full])
-            left = min(left, *rest)
-            if left < 0:
-                return left
-        return left
-
-    async def give_back(self, username: str, address: str) -> None:
-        """Count an attempt no longer that was right, and forget the failures of this account at this address."""
-        pairs, others = (
-            self._limits_of_pairs(username, address),
-            self._wider_limits(username, address),
-        )
-        await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, others))
-
-    async def clear(self, username: str, address: str) -> None:
-        """Forget the failures of this account at this address: its owner signed in."""
-        await self.kv.write(*map(verbs.drop, self._limits_of_pairs(username, address)))
-
-    def _limits_by_key(self, username: str, address: str) -> Mapping[str, int]:
-        return {
-            **self._limits_of_pairs(username, address),
-            **self._wider_limits(username, address),
-        }
-
-    def _limits_of_pairs(self, username: str, address: str) -> Mapping[str, int]:
-        """Return the limits of the account at this network, and at the site around it: one site is not many places."""
-        account, few = fold_username(username), self.limits.login_failures
-        places = networks_of(address).items()
-        return {self._key("pair", account, place): few * share for place, share in places}
-
-    def _wider_limits(self, username: str, address: str) -> Mapping[str, int]:
-        """Return the limits of the account from everywhere, and of the network and site for all accounts."""
-        account, many = fold_username(username), self.limits.login_failures * WIDER
-        places = networks_of(address).items()
-        return {
-            self._key("account", account): many,
-            **{self._key("address", place): many * share for place, share in places},
-        }
-
-    def _key(self, *parts: str) -> str:
-        return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:{self.name}"
 
 
 class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):

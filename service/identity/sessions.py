@@ -189,12 +189,10 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         found = await self.stores.read_listed(listed, self.stores.sessions.read)
         return tuple(sorted(found, key=lambda session: session.auth_time, reverse=True))
 
-    async def walk_all(self) -> AsyncIterator[Session]:
-        """Walk through the whole store, which only operators may do."""
-        async for key in self.stores.kv.find_keys(self.stores.sessions.key("*")):
-            session = await self.find_by_id(key.split("{")[-1].split("}")[0])
-            if session is not None:
-                yield session
+    async def walk_all(self) -> AsyncIterator[list[Session]]:
+        """Walk through the whole store in steps, which only operators may do."""
+        async for some in self.stores.walk_all(self.stores.sessions):
+            yield [one for one in some if clock() < one.ends_at]
 
     def _build(
         self, sid: str, cookie_digest: str, sign_in: SignIn, user_agent: str, address: str

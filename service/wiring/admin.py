@@ -7,6 +7,7 @@ import asyncio
 from aiohttp import web
 
 from service.admin.access import Access
+from service.admin.acting import Acting
 from service.admin.api import AdminApi, Row
 from service.admin.console.pages import Health
 from service.admin.reading import Views, reading_rows
@@ -15,6 +16,7 @@ from service.web.endpoint import Endpoint
 from service.web.key_proofs import KeyProofs, TokenGuard
 from service.wiring.console import build_console
 from service.wiring.features import Features
+from service.wiring.outboxes import open_outboxes
 from service.wiring.serving import Edge, build_application
 from service.wiring.views import build_views
 
@@ -36,7 +38,7 @@ def build_admin(
     )
     console = build_console(features, settings.url, health)
     endpoints: tuple[Endpoint, ...] = (
-        AdminApi(access=access, rows=admin_rows(build_views(features, uses))),
+        AdminApi(access=access, rows=admin_rows(features, build_views(features, uses))),
         console,
     )
     app = build_application(features, draining, endpoints, files_reserved=0, url=settings.url)
@@ -45,9 +47,17 @@ def build_admin(
     return app
 
 
-def admin_rows(views: Views) -> tuple[Row, ...]:
+def admin_rows(features: Features, views: Views) -> tuple[Row, ...]:
     """Return all rows of the admin API. To add some: a function in `admin/` that returns them, and a line here."""
-    return (*reading_rows(views),)
+    shared = features.shared
+    acting = Acting(
+        ending=shared.ending,
+        outboxes=open_outboxes(shared),
+        find_registration=lambda: features.registration,
+        find_keys=lambda: features.key_source,
+        emit=shared.emit,
+    )
+    return (*reading_rows(views), *acting.rows())
 
 
 def _build_guard(features: Features, edge: Edge, url: str) -> TokenGuard:

@@ -28,9 +28,10 @@ from service.identity.assertions import ForeignAssertions
 from service.identity.factors.enrolment import FactorChanges
 from service.identity.factors.passkeys import PasskeySignIn, UserPasskeys
 from service.identity.factors.second_factors import SecondFactors
-from service.identity.password_sign_in import PasswordSignIn, Throttle
+from service.identity.password_sign_in import PasswordSignIn
 from service.identity.passwords import FairTurns
 from service.identity.providers.sign_in import ProviderSignIn
+from service.identity.throttle import Throttle
 from service.identity.users import Subjects
 from service.keys.key_source import KeySource
 from service.keys.keyring import KeyRing
@@ -172,8 +173,7 @@ class Features:
 
     @cached_property
     def factor_throttle(self) -> Throttle:
-        limits = self.shared.configuration.limits
-        return Throttle(kv=self.shared.kv, prefix=self.shared.prefix, limits=limits, name="of")
+        return self.shared.ending.factor_throttle
 
     @cached_property
     def passkey_sign_in(self) -> PasskeySignIn | None:

@@ -38,7 +38,7 @@ from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.second_factors import SafeNotifier, SecondFactors, open_user_notifier
 from service.identity.factors.stored import PasskeyOwners
 from service.identity.factors.totp import TotpEnrolment, TotpMethod
-from service.identity.password_sign_in import PasswordSignIn, Throttle
+from service.identity.password_sign_in import PasswordSignIn
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.accounts import ProviderAccounts
 from service.identity.providers.client_authentication import OwnCredentials
@@ -46,6 +46,7 @@ from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import ProviderSignIn
 from service.identity.refusal_costs import RefusalCosts
 from service.identity.slow_secrets import SlowSecrets
+from service.identity.throttle import Throttle
 from service.keys.key_source import KeySource, build_key_source, encryption_algorithms
 from service.keys.keyring import KeyRing
 from service.model.catalogue import Catalogue
@@ -195,14 +196,14 @@ def build_client_authentication(
 
 def build_password_sign_in(shared: Shared, turns: FairTurns) -> PasswordSignIn:
     """Build what signs users in by password."""
-    users, limits = shared.users, shared.configuration.limits
+    users = shared.users
     passwords = Passwords(shared.registry)
     return PasswordSignIn(
         users=users,
         passwords=passwords,
         costs=RefusalCosts(users=users, passwords=passwords, stores=shared.stores),
         turns=turns,
-        throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=limits),
+        throttle=shared.ending.password_throttle,
         emit=shared.emit,
     )
 

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from service.admin.ending import Ending
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.config.schema.store import Store
@@ -19,6 +20,7 @@ from service.identity.factors.guesses import Guesses
 from service.identity.factors.stored import EnrolledFactors, StoredFactors
 from service.identity.sessions import Sessions
 from service.identity.sources import Tools, open_users
+from service.identity.throttle import FACTORS, Throttle
 from service.identity.users import Directory
 from service.keys.sealing import Seal
 from service.model.outgoing import ClientCertificate, ClientHttp, HttpClient
@@ -159,6 +161,25 @@ class Shared:
     def authorizations(self) -> Authorizations:
         longest = self.configuration.session.max_lifetime
         return Authorizations(stores=self.stores, longest_session=longest, emit=self.emit)
+
+    @cached_property
+    def ending(self) -> Ending:
+        """Ends what users and clients have, for operators."""
+        throttle = partial(
+            Throttle, kv=self.kv, prefix=self.prefix, limits=self.configuration.limits
+        )
+        return Ending(
+            stores=self.stores,
+            users=self.users,
+            sessions=self.sessions,
+            consents=self.consents,
+            authorizations=self.authorizations,
+            factors=self.factors,
+            guesses=self.guesses,
+            password_throttle=throttle(),
+            factor_throttle=throttle(name=FACTORS),
+            emit=self.emit,
+        )
 
     @cached_property
     def outgoing(self) -> HttpClient:

@@ -17,6 +17,7 @@ REDIRECT_URIS = {
     "native": "http://127.0.0.1:1/callback",
     "implicit": "https://implicit.example/callback",
     "consenting": "https://consenting.example/callback",
+    "desk": "https://desk.example/callback",
 }
 PUBLIC = {"spa", "native"}
 

@@ -11,9 +11,10 @@ import pytest
 from redis.asyncio import Redis
 
 from service.config.schema.server import Limits
-from service.identity.password_sign_in import PasswordSignIn, Throttle
+from service.identity.password_sign_in import PasswordSignIn
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.refusal_costs import RefusalCosts
+from service.identity.throttle import Throttle
 from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue
 from service.store.opening import open_store

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from service.config.schema.server import Limits
 from service.identity import passwords as module
-from service.identity.password_sign_in import PasswordSignIn, Throttle
+from service.identity.password_sign_in import PasswordSignIn
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.refusal_costs import RefusalCosts
+from service.identity.throttle import Throttle
 from service.identity.users import FileUsers
 from service.model.password_hash import USUAL, PasswordHash, RefusalCost, parse_hash
 from service.model.user import User

@@ -16,7 +16,7 @@ from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.passkey_challenges import Answer, Asking, PasskeyRefused, Passkeys
 from service.identity.factors.stored import EnrolledFactors, PasskeyOwners
-from service.identity.password_sign_in import Throttle
+from service.identity.throttle import Throttle
 from service.model.factors import Factors, Passkey
 from service.model.handle import digest
 from service.model.user import User, UserStore

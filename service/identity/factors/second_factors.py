@@ -22,7 +22,7 @@ from service.identity.factors.guesses import Guesses
 from service.identity.factors.methods import MFA, FactorAttempt, FactorMethod
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.stored import EnrolledFactors
-from service.identity.password_sign_in import Throttle
+from service.identity.throttle import Throttle
 from service.model.authentication_context import RequiredFactor
 from service.model.client import Client
 from service.model.factors import FactorNotice, Factors, UserNotifier

@@ -161,3 +161,23 @@ class PasskeyOwners(msgspec.Struct, frozen=True):
 
     async def release(self, credential_id: str) -> None:
         await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))
+
+
+async def remove_all(enrolled: EnrolledFactors, stores: Stores, sub: str) -> Factors | None:
+    """Remove all factors of a user; return what they were, None if no key of `signing.encryption_key` can say it."""
+    try:
+        removed = await enrolled.find(sub)
+        if removed != Factors():
+            await enrolled.change(sub, lambda _: Factors())
+    except FactorsUnreadable:
+        await drop_factors(stores, sub)
+        return None
+    owners = PasskeyOwners(stores)
+    for passkey in removed.passkeys:
+        await owners.release(passkey.credential_id)
+    return removed
+
+
+def methods_of(factors: Factors) -> list[str]:
+    """Return the method of each factor."""
+    return [*(["otp"] if factors.totp else []), *["passkey" for _ in factors.passkeys]]
