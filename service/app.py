@@ -96,13 +96,11 @@ def create_app(
     """Build everything; nothing connects to the store before the app starts. `read` reads the configuration again at a reload."""
     shared = Shared(configuration, *listeners, environ=environ, spans=spans, read=read)
     features, draining = Features(shared), asyncio.Event()
-    steps = [step for page in STEP_PAGES for step in page.steps]
-    edge, ciba = Edge(features, steps), build_ciba(features)
+    edge = Edge(features, [step for page in STEP_PAGES for step in page.steps])
+    ciba = build_ciba(features)
     logouts = build_logout_deliveries(features)
     pings = build_ciba_deliveries(features, ciba.messages)
     webhooks = build_webhook_deliveries(shared)
-    sent = (webhooks,) if configuration.events.webhooks else ()
-    shared.registry.prepare = features.prepare_reload
     shared.metrics.watch(build_readings(features, logouts.queue, webhooks.queue))
     endpoints = (
         *client_endpoints(features, edge),
@@ -121,10 +119,11 @@ def create_app(
         unready_after=configuration.store.unready_after,
     )
     apart = configuration.server.management_port is not None
-    discovery = _discovery_endpoint(features, endpoints)
-    public = (*endpoints, discovery, edge.pages, *(() if apart else (operations,)))
+    last = (_discovery_endpoint(features, endpoints), edge.pages)
+    public = (*endpoints, *last, *(() if apart else (operations,)))
     app = build_application(features, draining, public)
     edge.set_up(app)
+    sent = (webhooks,) if configuration.events.webhooks else ()
     app.cleanup_ctx.append(background_work(features, logouts, pings, *sent))
     build_apart = partial(build_application, features, draining, files_reserved=0)
     return Service(

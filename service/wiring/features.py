@@ -60,6 +60,7 @@ class Features:
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
+        shared.registry.prepare = self.prepare_reload
         self.origins = RegisteredOrigins(stores=shared.stores)
 
     @cached_property
