@@ -30,6 +30,7 @@ from service.endpoints.factors.add_factor import AddFactorEndpoint
 from service.endpoints.factors.second_factor import SecondFactorEndpoint
 from service.endpoints.factors.security import SecurityEndpoint
 from service.endpoints.factors.step import SECOND_FACTOR
+from service.endpoints.global_revocation import GlobalRevocationEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.keycloak_frames import KeycloakFramesEndpoint
 from service.endpoints.login import IDENTITY_PROVIDER, LOGIN, LoginEndpoint
@@ -170,6 +171,7 @@ def client_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
             registrable=features.registrable,
             emit=shared.emit,
         ),
+        _global_revocation_endpoint(features, edge),
         RevocationEndpoint(
             client_auth=features.client_authentication,
             active_tokens=features.active_tokens,
@@ -177,6 +179,22 @@ def client_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
             credentials=edge.credentials,
             emit=shared.emit,
         ),
+    )
+
+
+def _global_revocation_endpoint(features: Features, edge: Edge) -> GlobalRevocationEndpoint:
+    shared = features.shared
+    per_minute = shared.configuration.limits.revocations_per_minute
+    return GlobalRevocationEndpoint(
+        issuer=shared.issuer,
+        registry=shared.registry,
+        client_auth=features.client_authentication,
+        credentials=edge.credentials,
+        tokens=features.revocation_tokens,
+        users=features.revocable_users,
+        ending=shared.user_ending,
+        rate_limit=shared.rate_limit("revoke", per_minute),
+        emit=shared.emit,
     )
 
 

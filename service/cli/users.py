@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
 import click
+import msgspec
 
 from service.cli.person import Person, pass_person, refuse_stranger
 from service.cli.settings import pass_settings
@@ -13,6 +14,7 @@ from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
 from service.config.configuration import Configuration
 from service.events.users import UserDisabled, UserEnabled
+from service.identity.ending import EndedAccess
 from service.identity.factors.stored import methods_of
 from service.identity.passwords import usable_hash
 from service.model.password_hash import is_outdated
@@ -158,29 +160,17 @@ def end(settings: Configuration, person: Person) -> None:
       token-service users end --subject 818727
     """
 
-    async def end_all(shared: Shared) -> tuple[int, int, int]:
+    async def end_all(shared: Shared) -> EndedAccess:
         subject = await person.find_subject(shared.users)
-        ended = await _end_all_of(shared, subject)
-        if not any(ended):
+        ended = await shared.user_ending.end(subject)
+        if not any(msgspec.structs.astuple(ended)):
             await refuse_stranger(shared, subject)
         return ended
 
-    sessions, grants, consents = _with_users(settings, end_all, needs_store=True)
+    ended = _with_users(settings, end_all, needs_store=True)
     click.echo(
-        f"sessions ended: {sessions}; grants revoked: {grants}; consents withdrawn: {consents}"
+        f"sessions ended: {ended.sessions}; grants revoked: {ended.grants}; consents withdrawn: {ended.consents}"
     )
-
-
-async def _end_all_of(shared: Shared, subject: str) -> tuple[int, int, int]:
-    """Return how many sessions, grants and consents were ended."""
-    consents = await shared.consents.find_all_of(subject)
-    for consent in consents:  # first, so that nothing new relies on them
-        await shared.consents.withdraw(subject, consent.client_id)
-    sessions = await shared.sessions.find_all_of(subject)
-    await shared.sessions.end(*sessions)
-    granted = await shared.authorizations.find_all_of(subject)
-    await shared.authorizations.end(*granted)
-    return len(sessions), len(granted), len(consents)
 
 
 def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> str:

@@ -82,6 +82,37 @@ class SessionEnded(Event, frozen=True, kw_only=True):
     subject: str
 
 
+class SubjectRevoked(Event, frozen=True, kw_only=True):
+    """All that a user has was ended because a client or an identity provider asked for it (global token revocation).
+
+    The grants and sessions have events of their own. `client_id` or `provider` says who has asked.
+    """
+
+    counter = EventCounter("subject_revocations", "Users whose access another party has ended.")
+    subject: str
+    client_id: str | None = None
+    provider: str | None = None
+    sessions: int
+    grants: int
+    consents: int
+    requests: int
+
+
+class SubjectRevocationRefused(Event, frozen=True, kw_only=True):
+    """A request for the end of all that a user has was refused; `client_id` and `provider` are `null` for an unknown caller."""
+
+    counter = EventCounter(
+        "subject_revocation_refusals",
+        "Refused requests for the end of a user's access.",
+        ("error",),
+    )
+    webhooks = "name"
+    client_id: str | None = None
+    provider: str | None = None
+    error: str
+    cause: str
+
+
 class LoggedOut(Event, frozen=True, kw_only=True):
     """A user logged out."""
 

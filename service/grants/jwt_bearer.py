@@ -14,6 +14,7 @@ from service.identity.assertions import (
     ForeignAssertions,
     name_actors,
 )
+from service.keys.foreign_keys import time_in
 from service.keys.jose import MAX_JWT_LENGTH, JwtRefused
 from service.model.authorization import Authorization, Confirmation, read_confirmation
 from service.model.handle import new_selector
@@ -52,7 +53,10 @@ class JwtBearerGrant(msgspec.Struct, frozen=True):
             await self.assertions.use_up(assertion, request.client)
         except JwtRefused as refused:
             return InvalidGrant(f"the assertion is refused: {refused}")
-        return NewGrant(authorization=_authorize(request, assertion, access, act))
+        authorization = _authorize(request, assertion, access, act)
+        return NewGrant(
+            authorization=authorization, proven_at=time_in(assertion.claims, "iat") or 0
+        )
 
     def _find_access(self, assertion: ForeignAssertion, request: TokenRequest) -> Access:
         if assertion.issuer.id_jag:

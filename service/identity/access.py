@@ -17,17 +17,12 @@ from service.model.session import Consent
 from service.protocol.authorization_details import Detail
 from service.store.stores import Stores
 from service.store.verbs import Command, steps
-from service.tokens.liveness import end
+from service.tokens.liveness import end, note_end
 
 YEAR = 365 * 24 * 3600
 
 SHOWN_DETAILS = 20
 """Objects of authorization_details that are shown of one client; it may have been granted thousands."""
-
-
-def note_end(stores: Stores, subject: str, client_id: str, *, ttl: int) -> Command:
-    """Refuse the ID tokens that the client has by now, which name no authorization; the longest session is their `ttl`."""
-    return stores.access_ends.put(clock(), digest(subject), digest(client_id), ttl=ttl)
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,8 +34,8 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
     """The lasting permissions that users have given clients, one for each subject and client (OIDC Core §3.1.2.4)."""
 
     stores: Stores
-    longest_session: int
-    """Seconds."""
+    longest_access: int
+    """Seconds for which something may live that no record stands for, such as an ID token."""
     emit: Emit
 
     async def find(
@@ -106,9 +101,23 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
             self.stores.consents.drop(owner, name), self.stores.subject_consents.remove(owner, name)
         )
         if dropped:
-            ttl = self.longest_session
+            ttl = self.longest_access
             await self.stores.kv.write(note_end(self.stores, subject, client_id, ttl=ttl))
             self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
+
+    async def withdraw_all(self, subject: str) -> int:
+        """Forget all consents of a user whose access has ended as a whole; return how many there were."""
+        owner, withdrawn, stores = digest(subject), 0, self.stores
+        async for some in self.walk_all_of(subject):
+            names = [digest(consent.client_id) for consent in some]
+            drops = [stores.consents.drop(owner, name) for name in names]
+            removals = [stores.subject_consents.remove(owner, name) for name in names]
+            events = [ConsentWithdrawn(subject=subject, client_id=one.client_id) for one in some]
+            await stores.kv.write(*drops, *removals, events=events)
+            for event in events:
+                self.emit(event)
+            withdrawn += len(some)
+        return withdrawn
 
     async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
         found = [one async for some in self.walk_all_of(subject) for one in some]
@@ -128,8 +137,8 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
     """The live authorizations, for the users who granted them and for operators."""
 
     stores: Stores
-    longest_session: int
-    """Seconds."""
+    longest_access: int
+    """Seconds for which something may live that no record stands for, such as an ID token."""
     emit: Emit
 
     async def find(self, authorization_id: str) -> Authorization | None:
@@ -154,7 +163,7 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
 
     async def end(self, *authorizations: Authorization) -> None:
         """Make every token inactive that came from them (RFC 7009 §2.1), and their clients' ID tokens useless here."""
-        stores, ttl = self.stores, self.longest_session
+        stores, ttl = self.stores, self.longest_access
         for ended in steps(authorizations):
             parties = {(one.subject, one.client_id) for one in ended if one.subject is not None}
             notes = [note_end(stores, *each, ttl=ttl) for each in parties]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from service.clock import clock
 from service.events.event import Emit
 from service.events.users import SessionEnded, SessionStarted
-from service.identity import provider_sessions
+from service.identity import provider_accounts, provider_sessions
 from service.identity.sign_in import SignIn
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
@@ -24,6 +24,7 @@ from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InvalidRequest
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command, steps
+from service.tokens.liveness import ask_end, is_ended
 
 LONGEST_USER_AGENT = 200
 
@@ -50,7 +51,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
     ) -> tuple[Session, str]:
         """Return the session after a sign-in and its new cookie; the previous cookie counts no longer.
 
-        InvalidRequest if the identity provider that the sign-in came from has ended it meanwhile.
+        InvalidRequest if the identity provider that the sign-in came from has ended it meanwhile, or somebody all access of the user.
         """
         if previous is not None and previous.subject != sign_in.subject:
             await self.end(previous)
@@ -59,10 +60,14 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         cookie = new_handle("session", sid)
         session = self._build(sid, cookie.digest, sign_in, user_agent, address)
         session = replace(session, browser_digest=digest(browser) if browser else "")
-        if not await self._keep(session, renewed=previous is not None):
+        is_kept, end = await self._keep(session, renewed=previous is not None)
+        if not is_kept:
             return await self.start(
                 sign_in, previous=None, user_agent=user_agent, address=address, browser=browser
             )
+        if is_ended(self.stores, end, since=sign_in.since):
+            await self.end(session)
+            raise InvalidRequest("the user was signed out everywhere: sign in again")
         if await provider_sessions.has_ended(self.stores, session):
             await self.end(session)
             raise InvalidRequest("the identity provider has ended this sign-in")
@@ -219,18 +224,23 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             provider_session=sign_in.provider_session,
         )
 
-    async def _keep(self, session: Session, *, renewed: bool) -> bool:
-        """Write the session; False if the one to be renewed has ended meanwhile and stays ended."""
+    async def _keep(self, session: Session, *, renewed: bool) -> tuple[bool, bytes | None]:
+        """Write the session, and return whether that was done: one to be renewed may have ended, and stays ended; with the answer to `ask_end`."""
         write = self.stores.sessions.swap if renewed else self.stores.sessions.put
         record = write(session, session.id, ttl=self._lifetime(session))
         ends_at, owner = session.ends_at, digest(session.subject)
         listed = self.stores.subject_sessions.add(owner, session.id, expires_at=ends_at)
         # Its clients stay noted until its absolute end, however long ago they were noted.
         clients = self.stores.session_clients.keep(session.id, expires_at=ends_at)
-        at_provider = provider_sessions.enlist(self.stores, session)
-        count, *_, written = await self.stores.kv.write(listed, clients, *at_provider, record)
+        at_provider = [
+            *provider_sessions.enlist(self.stores, session),
+            *provider_accounts.note(self.stores, session),
+        ]
+        end = ask_end(self.stores, session.subject)
+        writes = (listed, clients, *at_provider, record, end)
+        count, *_, written, ended = await self.stores.kv.write(*writes)
         await self._make_room(session, count)
-        return bool(written)
+        return bool(written), ended
 
     async def _make_room(self, newcomer: Session, count: int) -> None:
         owner, index = digest(newcomer.subject), self.stores.subject_sessions

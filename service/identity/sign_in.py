@@ -44,6 +44,13 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
     """The methods of further proofs, after the password or the identity provider."""
     provider_session: ProviderSession | None = None
     """None for a user who signed in here."""
+    began_at: int = 0
+    """When the first of several proofs was asked for; 0 where there was one, at `auth_time`."""
+
+    @property
+    def since(self) -> int:
+        """The time before which all access of the user may have ended without regard to this sign-in."""
+        return self.began_at or self.auth_time
 
     @classmethod
     def of_session(cls, session: Session) -> SignIn:
@@ -56,7 +63,8 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_second_factor(self, amr: tuple[str, ...], *, at: int) -> SignIn:
         methods = tuple(dict.fromkeys((*self.second_factor_amr, *amr)))
-        return replace(self, second_factor_amr=methods, auth_time=max(self.auth_time, at))
+        auth_time = max(self.auth_time, at)
+        return replace(self, second_factor_amr=methods, auth_time=auth_time, began_at=self.since)
 
 
 class PartialSignIn(msgspec.Struct, frozen=True, kw_only=True):

@@ -217,6 +217,9 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     added_scopes: frozenset[types.ScopeValue] = frozenset()
     """Scope values of APIs, among allowed_scopes, that a sign-in and client_credentials get also where the client asks for other ones only,
     as default client scopes of Keycloak are."""
+    may_revoke_subjects: bool = False
+    """true: the client, which cannot be a public one, may end all that a user has here: sessions, grants and tokens, by
+    POST /connect/global-token-revocation. With `tenants` only users of these."""
 
     # -- Redirect URIs and origins --
     redirect_uris: InDocument[tuple[types.Uri, ...]] = ()

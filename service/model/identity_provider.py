@@ -96,6 +96,9 @@ class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
     user of this service with such an address. false: email_verified and phone_number_verified of its users are false."""
     trust_acr: bool = False
     """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
+    may_revoke_subjects: bool = False
+    """true: the provider may end all that one of its own users has here: sessions, grants and tokens, by a JWT that it signs as its ID
+    tokens, as Okta's Universal Logout does at /connect/global-token-revocation."""
     logo_uri: types.WebUrl | None = None
     """A picture for the link."""
 

@@ -164,6 +164,18 @@ class UnknownUserId(OAuthError, code="unknown_user_id"):
     """No user is the one that the hint names (CIBA Core §13)."""
 
 
+class UnknownSubject(UnknownUserId, status=404):
+    """There is no such user, or not for the caller (draft-parecki-oauth-global-token-revocation-06 §3.4)."""
+
+
+class UnusableSubject(InvalidRequest, status=422):
+    """The user cannot be found out, though the request is right (likewise)."""
+
+
+class MayNotRevoke(UnauthorizedClient, status=403):
+    """The caller is authenticated, and may not ask for the end of anybody's access (likewise)."""
+
+
 class ExpiredLoginHintToken(OAuthError, code="expired_login_hint_token"):
     """The login_hint_token has expired (CIBA Core §13)."""
 

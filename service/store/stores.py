@@ -99,7 +99,7 @@ class Stores:
         self.subject_authorizations = index("ua")
         self.subject_consents = index("uc")
         self.subject_codes = index("uk", MAX_CODES)  # for each client_id, until they expire
-        self.access_ends = Records(prefix, "ae", int)  # session.max_lifetime; identity/access.py
+        self.access_ends = Records(prefix, "ae", int)  # tokens/liveness.py
         self.factors = Records(prefix, "fa", str)  # no TTL; sealed by identity/factors/stored.py
         self.last_seen = Records(prefix, "ls", str)  # users.grace; sealed by sources/last_seen.py
         # Under the digest of a client_id, trusted issuer or identity provider and a jti, the first attempt that used the assertion or logout token:
@@ -133,6 +133,7 @@ class Stores:
         self.console_sessions = Records(prefix, "cs", Authorization, 4)  # 15 minutes unused
         # Under the digest of a user or session at an identity provider (identity/provider_sessions.py):
         self.provider_sessions = Index(prefix, "px", MAX_MEMBERS)  # those here that came from it
+        self.provider_accounts = Index(prefix, "pt", MAX_MEMBERS)  # identity/provider_accounts.py
         self.provider_logouts = Records(prefix, "pe", int)  # an hour; the time of its logout there
         # Under the digest of a passkey's id, whose it is:
         self.passkey_owners = Records(prefix, "po", str)  # no TTL

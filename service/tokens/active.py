@@ -36,7 +36,14 @@ from service.protocol.scope import format_scope, gives_access, split_scope
 from service.store.stores import Stores
 from service.store.tracking import Kept
 from service.store.verbs import Read
-from service.tokens.liveness import find_session, find_source
+from service.tokens.liveness import (
+    ask_end,
+    drop,
+    find_session,
+    find_source,
+    is_ended,
+    keep_known,
+)
 from service.tokens.permitted import (
     check_derived,
     check_permissions,
@@ -145,15 +152,26 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
         if scope is None:
             raise Inactive("its client is no longer allowed any of its scope")
         if authorization is not None and authorization is presented.granted:
-            ttl = found.expires_at - clock()
-            write = self.stores.authorizations.put_new(authorization, authorization.id, ttl=ttl)
-            await self.stores.kv.write(write)
+            await self._take_over(authorization, ttl=found.expires_at - clock())
         if PARAMETER in found.claims:
             return _cut_details(found, scope, own)
         if scope is found.scope:
             return found
         claims = VerifiedClaims({**found.claims, "scope": format_scope(scope)})
         return msgspec.structs.replace(found, scope=scope, claims=claims)
+
+    async def _take_over(self, granted: Authorization, *, ttl: int) -> None:
+        """Keep what a user granted at the server before, to be listed and ended as if it were granted here; raise Inactive if it was ended."""
+        stores, subject = self.stores, str(granted.subject)
+        *_, of_all, of_client = await stores.kv.write(
+            *keep_known(stores, granted, ttl=ttl),
+            ask_end(stores, subject),
+            ask_end(stores, subject, granted.client_id),
+        )
+        ends = (of_all, of_client)
+        if any(is_ended(stores, end, since=granted.created_at) for end in ends):
+            await stores.kv.write(*drop(stores, granted))
+            raise Inactive("the access of its user, or of its client to it, has ended")
 
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """Return the access token, also of a disabled client or user: it may be enabled again."""

@@ -116,6 +116,8 @@ class NewGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it is a JWT also for a client whose access tokens are references."""
     members: Mapping[str, object] = {}
     """Further members of the response; they cannot replace a standard one."""
+    proven_at: float = sys.maxsize
+    """When the user was proven, if that was before the request: nothing is granted if all access of the user has ended since."""
 
 
 @final

@@ -28,7 +28,16 @@ from service.tokens.granting import (
     TokenRequest,
 )
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import Revocation, begin, is_reference, make_room, prolong
+from service.tokens.liveness import (
+    Revocation,
+    ask_end,
+    begin,
+    drop,
+    is_ended,
+    is_reference,
+    make_room,
+    prolong,
+)
 from service.tokens.refresh_token import (
     MintedRefreshToken,
     begin_family,
@@ -129,15 +138,16 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             refusal = InvalidGrant if derived is None else derived.refusal
             raise refusal("the token has expired meanwhile")
         refresh = None
-        if derived is None:
+        if not isinstance(grant, DerivedGrant):
             refresh = self._begin_family(authorization, client, access, user_claims)
-            await self._store(authorization, access, refresh)
+            since = min(authorization.created_at, grant.proven_at)
+            await self._store(authorization, access, refresh, since=since)
         else:
-            *_, count = await self.revocation.stores.kv.write(*self._derive(derived.source, access))
+            *_, count = await self.revocation.stores.kv.write(*self._derive(grant.source, access))
             if count < 1:
-                raise derived.refusal("the token has been revoked")
+                raise grant.refusal("the token has been revoked")
             if count > self.revocation.stores.delegated.limit:
-                await self._make_room_below(derived.source, access, count)
+                await self._make_room_below(grant.source, access, count)
         response = self._respond(request, authorization, access, refresh=refresh)
         if not members:
             return response
@@ -159,15 +169,25 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
 
     async def _store(
-        self, authorization: Authorization, access: MintedToken, refresh: MintedRefreshToken | None
+        self,
+        authorization: Authorization,
+        access: MintedToken,
+        refresh: MintedRefreshToken | None,
+        *,
+        since: float,
     ) -> None:
-        """Write an authorization that begins now, and its tokens."""
-        stores = self.revocation.stores
+        """Write an authorization that begins now, and its tokens; InvalidGrant if all access of its user `since` then has ended."""
+        stores, subject = self.revocation.stores, authorization.subject
+        if subject is None:
+            await stores.kv.write(*access.writes)
+            return
         writes = begin(stores, authorization, ttl=_needed_for(access, refresh))
-        writes += _writes_of(access, refresh)
-        answers = await stores.kv.write(*writes) if writes else []
-        if authorization.subject is not None:
-            await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        writes += (*_writes_of(access, refresh), ask_end(stores, subject))
+        count, *_, end = await stores.kv.write(*writes)
+        if is_ended(stores, end, since=since):
+            await stores.kv.write(*drop(stores, authorization))
+            raise InvalidGrant("all access of the user has ended since: the user has to sign in")
+        await make_room(stores, authorization, count=count, emit=self.emit)
 
     async def _issue_continued(
         self, request: TokenRequest, grant: ContinuedGrant, user_claims: Mapping[str, object]

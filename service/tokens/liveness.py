@@ -38,6 +38,12 @@ def begin(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Com
     return [*_index(stores, authorization, ttl), record]
 
 
+def keep_known(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Command]:
+    """Return the commands that write an authorization for `ttl` seconds, unless another request has written it."""
+    record = stores.authorizations.put_new(authorization, authorization.id, ttl=ttl)
+    return [*_index(stores, authorization, ttl), record]
+
+
 def prolong(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Command]:
     """Return the commands that keep it for `ttl` seconds from now at least, unless it was revoked meanwhile.
 
@@ -61,6 +67,29 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
     ending = sorted(candidates, key=lambda one: _rank(one[1], newcomer))[: len(surplus)]
     gone = [index.remove(subject, authorization_id) for authorization_id, one in ending if not one]
     await end(stores, [one for _, one in ending if one], *gone, emit=emit)
+
+
+def note_end(stores: Stores, subject: str, client_id: str = "", *, ttl: int) -> Command:
+    """Refuse for `ttl` seconds what a client got by now and no authorization stands for, such as ID tokens; without a client all, sign-ins on their way too."""
+    return stores.access_ends.put(clock(), *_place_of_end(subject, client_id), ttl=ttl)
+
+
+def ask_end(stores: Stores, subject: str, client_id: str = "") -> Command:
+    """Ask when `note_end` was last executed, for `is_ended`.
+
+    Whoever ends a user's access notes that before reading the indexes of the user; whoever adds to these asks afterwards.
+    All of it lies in one slot: so one of both finds the other, whichever replicas they are at.
+    """
+    return ("GET", stores.access_ends.key(*_place_of_end(subject, client_id)))
+
+
+def is_ended(stores: Stores, answer: bytes | None, *, since: float) -> bool:
+    """Return whether the answer to `ask_end` says that all access from this time or before has ended."""
+    return answer is not None and since <= stores.access_ends.decode(answer)
+
+
+def _place_of_end(subject: str, client_id: str) -> tuple[str, str]:
+    return name_digest(subject), name_digest(client_id) if client_id else ""
 
 
 def list_code(
@@ -117,7 +146,7 @@ async def end(
 ) -> None:
     """Make every token inactive that came from them (RFC 7009 §2.1), after other commands."""
     for some in steps(authorizations):
-        writes = [write for one in some for write in _drop(stores, one)]
+        writes = [write for one in some for write in drop(stores, one)]
         events = [
             AuthorizationEnded(
                 authorization_id=one.id, client_id=one.client_id, subject=one.subject
@@ -131,7 +160,8 @@ async def end(
     await stores.kv.write(*others, durable=durable)
 
 
-def _drop(stores: Stores, authorization: Authorization) -> Iterator[Command]:
+def drop(stores: Stores, authorization: Authorization) -> Iterator[Command]:
+    """Return the commands that end an authorization, and take it from the indexes."""
     one = authorization.id
     yield stores.authorizations.drop(one)
     if authorization.subject is not None:

@@ -30,7 +30,9 @@ from service.identity.factors.passkeys import PasskeySignIn, UserPasskeys
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.password_sign_in import PasswordSignIn
 from service.identity.passwords import FairTurns
+from service.identity.providers.revocation_tokens import RevocationTokens
 from service.identity.providers.sign_in import ProviderSignIn
+from service.identity.revocable_users import RevocableUsers
 from service.identity.throttle import Throttle
 from service.identity.users import Subjects
 from service.keys.key_source import KeySource
@@ -39,6 +41,7 @@ from service.keys.schedule import KeyFileError
 from service.logout.request import PARAMETERS, UserLogout
 from service.model.catalogue import Registrable
 from service.model.registry import Registry
+from service.protocol.paths import GLOBAL_REVOCATION
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
 from service.tokens.exchanged import ExchangedTokens
@@ -163,6 +166,28 @@ class Features:
     @cached_property
     def provider_sign_in(self) -> ProviderSignIn:
         return identities.build_provider_sign_in(self.shared, self.ring)
+
+    @cached_property
+    def revocation_tokens(self) -> RevocationTokens:
+        """Verifies the JWTs of providers that ask for the end of all that a user has."""
+        shared = self.shared
+        return RevocationTokens(
+            directory=self.provider_sign_in.directory,
+            registry=shared.registry,
+            stores=shared.stores,
+            audiences=tuple([base + GLOBAL_REVOCATION for base in shared.base_urls]),
+            clock_skew=shared.configuration.server.clock_skew,
+        )
+
+    @cached_property
+    def revocable_users(self) -> RevocableUsers:
+        shared = self.shared
+        return RevocableUsers(
+            issuer=shared.issuer,
+            registry=shared.registry,
+            users=shared.users,
+            stores=shared.stores,
+        )
 
     @cached_property
     def assertions(self) -> ForeignAssertions:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.admin.ending import Ending
+from service.clock import clock
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.config.schema.store import Store
 from service.events.event import Emit, Event
 from service.events.timings import EmitAtOnce, EmitTiming, RequestAnswered, ignore_timing
 from service.identity.access import Authorizations, Consents
+from service.identity.ending import UserEnding
 from service.identity.factors.guesses import Guesses
 from service.identity.factors.stored import EnrolledFactors, StoredFactors
 from service.identity.sessions import Sessions
@@ -152,15 +154,32 @@ class Shared:
             emit=self.emit,
         )
 
+    @property
+    def longest_access(self) -> int:
+        """The seconds for which a session may last, or a token of the server before, which have no record here."""
+        ends = [entry.until - clock() for entry in self.configuration.signing.verify_only]
+        return max([self.configuration.session.max_lifetime, *ends])
+
     @cached_property
     def consents(self) -> Consents:
-        longest = self.configuration.session.max_lifetime
-        return Consents(stores=self.stores, longest_session=longest, emit=self.emit)
+        longest = self.longest_access
+        return Consents(stores=self.stores, longest_access=longest, emit=self.emit)
 
     @cached_property
     def authorizations(self) -> Authorizations:
-        longest = self.configuration.session.max_lifetime
-        return Authorizations(stores=self.stores, longest_session=longest, emit=self.emit)
+        longest = self.longest_access
+        return Authorizations(stores=self.stores, longest_access=longest, emit=self.emit)
+
+    @cached_property
+    def user_ending(self) -> UserEnding:
+        """Ends all that a user has."""
+        return UserEnding(
+            stores=self.stores,
+            sessions=self.sessions,
+            authorizations=self.authorizations,
+            consents=self.consents,
+            longest_access=self.longest_access,
+        )
 
     @cached_property
     def ending(self) -> Ending:

@@ -84,7 +84,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def test_every_success_is_as_described(caller: Caller) -> None:
-    for story in (tokens, userinfo, people, registration, documents):
+    for story in (tokens, userinfo, people, registration, documents, revocation):
         story(caller)
     described = {
         (method.upper(), path, int(status))
@@ -179,3 +179,9 @@ def test_a_wrong_method_is_as_described(caller: Caller, path: str) -> None:
     answer = requests.patch(caller.base_url + path.replace("{", "").replace("}", ""), timeout=20)
     assert answer.status_code == 405
     caller.schema[path][described.upper()].validate_response(answer)
+
+
+def revocation(caller: Caller) -> None:
+    body = {"sub_id": {"format": "opaque", "id": "818727"}}
+    auth = ("machine", "machine-secret")
+    caller.ask("POST", "/connect/global-token-revocation", 204, auth=auth, json=body)

@@ -121,6 +121,18 @@ async def test_session_that_lacks_a_new_step_opens_its_page_before_the_account(
     assert (await give_code(app, page)).path == "/account"
 
 
+async def test_sign_in_that_lacks_a_factor_ends_with_all_that_the_user_has(
+    service: RunningService, app: ClientApp, half: Page, clock: Clock
+) -> None:
+    clock.forward(seconds=5)
+    await service.features.shared.user_ending.end("818727")
+    clock.forward(seconds=5)
+    refused = await give_code(app, half)
+    assert (refused.status, "sign in again" in refused.text) == (400, True)
+    assert (await app.authorize(prompt="none")).error == "login_required"
+    assert "code" in (await give_code(app, await app.login())).parameters
+
+
 async def test_wrong_code_is_asked_again(app: ClientApp, half: Page) -> None:
     assert (await app.browser.submit(half, otp="111111")).path == PATH
     assert "sid" not in app.browser.cookies

@@ -36,6 +36,7 @@ from tests.token_exchange.exchanging import EXCHANGE, exchange
 from tests.webhooks.receiver import SECRET as WEBHOOK_SECRET
 
 CONSTANTS = {
+    "service.identity.provider_accounts.REMEMBERED": 2,
     "service.authorize.answer.REPLAY_WINDOW": 1,
     "service.grants.authorization_code.REPLAY_WINDOW": 1,
     "service.tokens.refresh_token.SPENT_FOR": 1,

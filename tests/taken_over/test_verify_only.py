@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -145,6 +146,33 @@ async def test_a_revoked_token_of_the_server_before_stays_inactive(
     assert await service.is_active(token)
     await service.post("/connect/revocation", auth="web", token=token)
     assert not await service.is_active(token)
+
+
+async def test_all_tokens_of_the_server_before_end_with_all_that_their_user_has(
+    service: RunningService, sign: Sign
+) -> None:
+    seen, unseen, of_bob = await sign(), await sign(), await sign(sub="88421113")
+    assert await service.is_active(seen)
+    ended = await service.features.shared.user_ending.end("818727")
+    assert ended.grants == 1
+    assert not await service.is_active(seen)
+    assert not await service.is_active(unseen)
+    assert await service.is_active(of_bob)
+    assert await service.is_active(await sign(iat=int(time()) + 1))
+
+
+async def test_a_user_takes_back_the_access_of_a_client_from_the_server_before(
+    service: RunningService, sign: Sign
+) -> None:
+    seen, of_other = await sign(), await sign(azp="frontend")
+    assert await service.is_active(seen)
+    access = service.features.access
+    assert [one.client_id for one in await access.find_all_of("818727")] == ["web"]
+    await access.revoke("818727", "web")
+    assert await access.find_all_of("818727") == ()
+    assert not await service.is_active(seen)
+    assert not await service.is_active(await sign(iat=int(time()) - 60))
+    assert await service.is_active(of_other)
 
 
 @pytest.mark.parametrize("header", ["JWT", ""], ids=["JWT", "no type, as dex"])

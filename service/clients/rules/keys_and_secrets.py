@@ -244,6 +244,9 @@ def _judge_credentials(client: ClientEntry, *, has_other: bool) -> Iterator[Find
     if not client.require_client_secret and client.client_secrets:
         message = "a public client's secrets are not asked for"
         yield warning(("client_secrets",), message, "set require_client_secret: true")
+    if not client.require_client_secret and client.may_revoke_subjects:
+        message = "is not for public clients: anyone could send their requests"
+        yield Finding(("may_revoke_subjects",), message, "remove it, or give the client a secret")
     has_credential = client.client_secrets or client.has_keys or _has_certificate_subject(client)
     needs_none = not client.require_client_secret or client.allowed_grant_types <= {"implicit"}
     if not (needs_none or has_credential or has_other or client.self_signed_certificates):

@@ -220,6 +220,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     registered_bytes: Annotated[int, msgspec.Meta(ge=65536)] | None = None
     """How many bytes of the store these registrations may fill within `registration.client_lifetime`, all together; those from one
     IPv4 address or IPv6 /48 a tenth of it. null: a tenth of Redis' maxmemory, or 128 MiB if it sets no limit."""
+    revocations_per_minute: Annotated[int, msgspec.Meta(ge=1)] | None = 600
+    """How many users a client or an identity provider may have signed out everywhere (global token revocation); a network may fail as
+    often to authenticate. null is unlimited."""
     device_codes_per_session: Annotated[int, msgspec.Meta(ge=1)] = 5
     """How many wrong user codes of devices may be entered in one browser within ten minutes."""
     device_codes_per_address: Annotated[int, msgspec.Meta(ge=1)] = 10

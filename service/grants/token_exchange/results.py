@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from service.grants.token_exchange.parameters import ExchangeRequest
 from service.grants.token_exchange.subject_tokens import Subject
+from service.keys.foreign_keys import time_in
 from service.model.authorization import Authorization, new_family_key
 from service.model.handle import new_selector
 from service.protocol.errors import InvalidRequest
@@ -69,7 +70,12 @@ def _grant_access_token(
     members, always_jwt = {"issued_token_type": uri_of(issued)}, issued == "jwt"
     if exchange.subject.token is None:
         authorization = exchange.begin_authorization((GRANT_TYPE,))
-        return NewGrant(authorization=authorization, members=members, always_jwt=always_jwt)
+        return NewGrant(
+            authorization=authorization,
+            members=members,
+            always_jwt=always_jwt,
+            proven_at=time_in(exchange.subject.claims, "iat") or 0,
+        )
     narrowed = {"scope": exchange.scope, "resources": exchange.resources}
     return DerivedGrant(
         request=replace(exchange.asked.token_request, **narrowed),

@@ -62,6 +62,9 @@ def oauth2_servers_have_endpoints(file: ConfigurationFile) -> Iterator[Finding]:
         if provider.trust_acr:
             message = "has no effect with kind: oauth2, which knows no acr and amr"
             yield warning((*location, "trust_acr"), message)
+        if provider.may_revoke_subjects:
+            message = "is for OpenID providers only: kind: oauth2 has no keys to sign with"
+            yield Finding((*location, "may_revoke_subjects"), message)
 
 
 def linking_is_meant(file: ConfigurationFile) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from service.clock import clock
 from service.events.event import Emit
@@ -156,6 +157,7 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
             combined = combine_documents(provider, claims, userinfo)
             _check_allowed(provider, combined)
             who = build_sign_in(provider, claims, combined, now=clock())
+            who = replace(who, began_at=pending.began_at)
             theirs = str(claims["sub"])
             who = await self.accounts.link(provider, who, combined, subject=theirs)
             who = accepted.place(who, self.registry.current)

@@ -1,0 +1,158 @@
+"""Clients ask by their usual credentials, and metadata say who may (draft-parecki-oauth-global-token-revocation-06 §3.2, §4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.protocol.errors import TemporarilyUnavailable
+from tests.clients.signing import Signer, key_of
+from tests.conftest import Start
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService, claims_in
+from tests.global_revocation.okta import (
+    PATH,
+    Okta,
+    ask,
+    ask_as,
+    email,
+    iss_sub,
+    opaque,
+)
+from tests.identity_providers.conftest import ComeBack
+from tests.identity_providers.fake_provider import FakeProvider
+from tests.identity_providers.journey import reload
+
+ALICE = "818727"
+NAME = "global_token_revocation_endpoint"
+
+
+async def metadata(service: RunningService) -> dict[str, Any]:
+    document = (await service.get("/.well-known/openid-configuration")).json
+    return {name: value for name, value in document.items() if name.startswith(NAME)}
+
+
+async def test_metadata_name_the_endpoint_and_how_callers_authenticate(
+    service: RunningService,
+) -> None:
+    assert await metadata(service) == {
+        NAME: service.issuer + PATH,
+        f"{NAME}_auth_methods_supported": [
+            "client_secret_basic",
+            "private_key_jwt",
+            "global-token-revocation+jwt",
+        ],
+    }
+
+
+async def test_metadata_name_no_endpoint_without_callers(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["identity_providers"] = []
+    config["clients"] = [each for each in config["clients"] if "may_revoke_subjects" not in each]
+    service = await start(config)
+    assert await metadata(service) == {}
+    assert (await ask_as(service, "web", opaque(ALICE))).refusal == (403, "unauthorized_client")
+
+
+@pytest.mark.parametrize("named", ["opaque", "iss_sub", "email"])
+@pytest.mark.parametrize("client", ["siem", "acme-siem"])
+async def test_a_client_ends_all_that_a_user_of_its_tenants_has(
+    app: ClientApp, client: str, named: str
+) -> None:
+    service = app.service
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    body = {
+        "opaque": opaque(ALICE),
+        "iss_sub": iss_sub(service.issuer, ALICE),
+        "email": email("ALICE@example.com"),
+    }[named]
+    assert (await ask_as(service, client, body)).status == 204
+    assert not await service.is_active(tokens["access_token"])
+    assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
+    assert (await ask_as(service, client, body)).status == 204
+
+
+async def test_a_client_sends_its_assertion_as_a_bearer_token(
+    service: RunningService, app: ClientApp
+) -> None:
+    tokens = await app.tokens()
+    signer = Signer(service, "signer", "ES256")
+    jwt = await key_of("ES256").sign(signer.claims(aud=service.issuer + PATH), typ="JWT")
+    answer = await ask(service, opaque(ALICE), authorization=f"Bearer {jwt}")
+    assert answer.status == 204
+    assert not await service.is_active(tokens["access_token"])
+    replayed = await ask(service, opaque(ALICE), authorization=f"Bearer {jwt}")
+    assert replayed.refusal == (401, "invalid_client")
+
+
+async def test_a_token_of_this_service_is_no_assertion(
+    service: RunningService, app: ClientApp
+) -> None:
+    tokens = await app.tokens()
+    for token in (tokens["access_token"], tokens["id_token"]):
+        answer = await ask(service, opaque(ALICE), authorization=f"Bearer {token}")
+        assert answer.refusal == (401, "invalid_client")
+    assert await service.is_active(tokens["access_token"])
+
+
+async def test_a_client_reaches_users_of_providers_by_their_issuer(
+    okta: Okta, app: ClientApp, come_back: ComeBack
+) -> None:
+    tokens = await app.redeem((await come_back()).parameters["code"])
+    body = iss_sub(okta.provider.issuer, "their-alice")
+    assert (await ask_as(app.service, "siem", body)).status == 204
+    assert not await app.service.is_active(tokens["access_token"])
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_providers_word_about_an_address_counts_for_clients_as_in_tokens(
+    start: Start, config: dict[str, Any], fake: FakeProvider, trusted: bool
+) -> None:
+    config["identity_providers"][0] |= {"trust_email": trusted, "domains": ["okta.example"]}
+    service = await start(config)
+    app = ClientApp(service, Browser(service.issuer))
+    fake.claims = {"email": "alice@okta.example", "email_verified": True}
+    sent = await app.authorize(acr_values="idp:upstream")
+    page = await app.browser.get(fake.answer(sent))
+    tokens = await app.redeem(page.parameters["code"])
+    answer = await ask_as(service, "siem", email("alice@okta.example"))
+    assert answer.status == (204 if trusted else 404)
+    assert await service.is_active(tokens["access_token"]) is not trusted
+    await app.browser.close()
+
+
+async def test_a_user_in_no_source_who_has_something_here_is_found(
+    service: RunningService, app: ClientApp, config: dict[str, Any]
+) -> None:
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    config["users"]["list"] = config["users"]["list"][1:]
+    reload(service, config)
+    assert (await ask_as(service, "acme-siem", opaque(ALICE))).status == 404
+    assert (await ask_as(service, "siem", opaque(ALICE))).status == 204
+    assert await service.features.shared.authorizations.find_all_of(ALICE) == ()
+    assert (await ask_as(service, "siem", opaque(ALICE))).status == 204
+    assert (await ask_as(service, "pairwise", email("alice@example.com"))).status == 404
+    assert claims_in(tokens["access_token"])["sub"] == ALICE
+
+
+async def test_users_that_cannot_be_found_by_address_cannot_be_ended_by_it(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.features.shared.users, "email_gap", "no query by_email")
+    answer = await ask_as(service, "siem", email("nobody@example.com"))
+    assert answer.refusal == (422, "invalid_request")
+    assert (await ask_as(service, "siem", opaque(ALICE))).status == 204
+
+
+async def test_an_unavailable_source_is_no_unknown_user(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_: str) -> None:
+        raise TemporarilyUnavailable("users.source does not answer")
+
+    monkeypatch.setattr(service.features.shared.users, "by_subject", fail)
+    answer = await ask_as(service, "siem", opaque(ALICE))
+    assert answer.refusal == (503, "temporarily_unavailable")

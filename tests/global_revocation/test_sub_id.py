@@ -1,0 +1,80 @@
+"""A body names a user in exactly one way, or is refused (RFC 9493 §3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.protocol.errors import InvalidRequest
+from service.protocol.json_input import JsonRefused, parse_unambiguous_json
+from service.protocol.subject_identifiers import (
+    EmailAddress,
+    IssuerAndSubject,
+    OpaqueId,
+    read_sub_id,
+)
+from service.protocol.typed_text import INVISIBLE
+
+pytestmark = pytest.mark.rfc("9493#3")
+
+TEXT = st.text(min_size=1, max_size=255).filter(lambda text: not INVISIBLE.search(text))
+PROPER = st.one_of(
+    st.builds(lambda iss, sub: IssuerAndSubject(iss=iss, sub=sub), TEXT, TEXT),
+    st.builds(lambda text: EmailAddress(email=text), TEXT),
+    st.builds(lambda text: OpaqueId(id=text), TEXT),
+)
+WORDS = st.sampled_from(
+    ["sub_id", "format", "iss_sub", "email", "opaque", "iss", "sub", "id", "phone_number", "x"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=300),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(WORDS, below, max_size=4),
+    max_leaves=8,
+)
+
+
+def members_of(identifier: Any) -> dict[str, Any]:
+    return {
+        "format": type(identifier).__struct_config__.tag,
+        **{name: getattr(identifier, name) for name in identifier.__struct_fields__},
+    }
+
+
+@given(PROPER)
+def test_a_proper_identifier_is_read_as_it_is(identifier: Any) -> None:
+    assert read_sub_id({"sub_id": members_of(identifier)}) == identifier
+
+
+@given(PROPER, WORDS.filter(lambda word: word != "sub_id"), VALUES)
+def test_an_identifier_with_another_member_is_refused(
+    identifier: Any, name: str, value: object
+) -> None:
+    members = members_of(identifier)
+    if name not in members:
+        with pytest.raises(InvalidRequest):
+            read_sub_id({"sub_id": members | {name: value}})
+    with pytest.raises(InvalidRequest):
+        read_sub_id({"sub_id": members, name: value})
+
+
+@given(VALUES)
+def test_any_value_is_read_or_refused_with_a_short_reason(value: object) -> None:
+    for body in (value, {"sub_id": value}):
+        assert _read(body) in (None, body)
+
+
+def _read(body: object) -> object:
+    """The body again, if an identifier is read from it; None if it is refused."""
+    try:
+        return {"sub_id": members_of(read_sub_id(body))}
+    except InvalidRequest as refused:
+        return None if 0 < len(refused.description) <= 200 else refused
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    with pytest.raises((JsonRefused, InvalidRequest)):
+        read_sub_id(parse_unambiguous_json(body))
