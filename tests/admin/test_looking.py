@@ -15,7 +15,7 @@ from tests.driving.service import Answer, RunningService
 
 
 async def explain(admin: Admin, text: str) -> dict[str, str]:
-    """What is said of a text; the last of several lines of one name."""
+    """Return the lines about a text by their names."""
     answer = await admin("POST", "/admin/explain", json={"text": text})
     assert answer.status == 200, answer.body
     return {fact["name"]: fact["value"] for fact in answer["facts"]}

@@ -44,7 +44,7 @@ async def test_user_is_found(admin: Admin, by: str) -> None:
     assert [user["sub"] for user in answer["items"]] == [ALICE]
 
 
-async def test_search_without_a_match_finds_nobody(admin: Admin) -> None:
+async def test_search_without_a_match_is_an_empty_page(admin: Admin) -> None:
     answer = await admin("GET", "/admin/users?username=nobody")
     assert (answer.status, answer["items"]) == (200, [])
 
