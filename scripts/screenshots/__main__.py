@@ -13,6 +13,7 @@ import sys
 import yaml
 from playwright.sync_api import Browser, sync_playwright
 
+from scripts.screenshots.console import visit_console
 from scripts.screenshots.factors import visit_factors
 from scripts.screenshots.tour import (
     DESKTOP,
@@ -37,8 +38,11 @@ def main(languages: list[str]) -> None:
             args=["--no-sandbox", "--disable-gpu"],
         )
         for language in languages or SHOWN:
-            with running_service() as issuer:
-                visit_pages(Tour(chromium, issuer, language))
+            with running_service() as (issuer, console):
+                tour = Tour(chromium, issuer, language)
+                visit_pages(tour)
+                if language == "en":  # which the console alone speaks
+                    visit_console(tour.with_new_browser(), console)
         if not languages:
             visit_theme(chromium)
 
@@ -123,7 +127,7 @@ def visit_theme(chromium: Browser) -> None:
     ui = yaml.safe_load(settings.replace("examples/theme", str(REPOSITORY / "examples/theme")))[
         "ui"
     ]
-    with running_service(**ui) as issuer:
+    with running_service(**ui) as (issuer, _):
         tour = Tour(chromium, issuer, "en")
         tour.ask()
         tour.page.set_viewport_size({"width": 1024, "height": 840})

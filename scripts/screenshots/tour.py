@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,6 +24,8 @@ from service.web.pages.looks import BUILT_IN
 REPOSITORY = Path(__file__).parents[2]
 SCREENSHOTS = REPOSITORY / "build/screenshots"
 DOCS = REPOSITORY / "docs/pages"
+CONFIGURATION = Path(tempfile.gettempdir()) / "token-service"
+"""The folder of the service, which the admin console shows."""
 DESKTOP: ViewportSize = {"width": 1024, "height": 768}
 PHONE: ViewportSize = {"width": 360, "height": 740}
 VARIANTS: tuple[tuple[str, Literal["light", "dark"], ViewportSize], ...] = (
@@ -49,6 +53,11 @@ SHOWN = {
         "recovery-codes-light",
         "security-light",
         "security-phone",
+        "console-overview-light",
+        "console-clients-light",
+        "console-clients-dark",
+        "console-user-light",
+        "console-user-phone",
     },
     "ar": {"login-light", "account-light", "second-factor-otp-light"},
 }
@@ -62,26 +71,32 @@ ON_A_PHONE = (
 
 
 @contextmanager
-def running_service(**ui: object) -> Iterator[str]:
-    """Serve the demonstration, with more to show, for as long as the block lasts."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
+def running_service(**ui: object) -> Iterator[tuple[str, str]]:
+    """Serve the demonstration, with more to show, for as long as the block lasts; yield its URL and that of its console."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as free,
+        socket.create_server(("127.0.0.1", 0)) as another,
+    ):
         issuer = f"http://localhost:{free.getsockname()[1]}"
+        console = f"http://127.0.0.1:{another.getsockname()[1]}"
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    file = SCREENSHOTS / "config.yaml"
-    file.write_text(yaml.safe_dump(configuration(issuer, ui), allow_unicode=True))
+    CONFIGURATION.mkdir(exist_ok=True)
+    shutil.copy(REPOSITORY / "examples/theme/logo.svg", CONFIGURATION)
+    file = CONFIGURATION / "config.yaml"
+    file.write_text(yaml.safe_dump(configuration(issuer, console, ui), allow_unicode=True))
     command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
     service = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
     try:
         log = iter(service.stderr or ())
         if not any("listening on" in line for line in log):
             sys.exit(f"`token-service check {file}` says why the service does not start")
-        yield issuer
+        yield issuer, console
     finally:
         service.terminate()
         service.wait()
 
 
-def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
+def configuration(issuer: str, console: str, ui: dict[str, object]) -> dict[str, Any]:
     """Return config.yaml with what makes the pages show more."""
     file = yaml.safe_load((REPOSITORY / "config.yaml").read_text())
     written = yaml.safe_dump(file).replace("http://localhost:${SERVICE_PORT:-8080}", issuer)
@@ -112,7 +127,7 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
             {
                 "name": "acme",
                 "display_name": "Acme Flowers",
-                "logo": str(REPOSITORY / "examples/theme/logo.svg"),
+                "logo": str(CONFIGURATION / "logo.svg"),
                 "accent": "#8a3ffc",
                 "providers": ["acme"],
             }
@@ -120,6 +135,11 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
         "authorization_details_types": [
             {"type": "payment", "api_resource": "api1", "summary": "Pay {amount} to {creditor}"}
         ],
+        "admin": {
+            "port": int(console.rpartition(":")[2]),
+            "url": console,
+            "writers": [{"sub": ["818727"]}],
+        },
         "registration": {"enabled": True, "allowed_scopes": ["openid", "email"]},
     }
     for client in settings["clients"]:

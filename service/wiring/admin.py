@@ -36,9 +36,10 @@ def build_admin(
         registry=shared.registry,
         emit=shared.emit,
     )
-    console = build_console(features, settings.url, health)
+    views, acting = build_views(features, uses), build_acting(features)
+    console = build_console(features, settings.url, views, acting, health)
     endpoints: tuple[Endpoint, ...] = (
-        AdminApi(access=access, rows=admin_rows(features, build_views(features, uses))),
+        AdminApi(access=access, rows=admin_rows(views, acting)),
         console,
     )
     app = build_application(features, draining, endpoints, files_reserved=0, url=settings.url)
@@ -47,17 +48,21 @@ def build_admin(
     return app
 
 
-def admin_rows(features: Features, views: Views) -> tuple[Row, ...]:
+def admin_rows(views: Views, acting: Acting) -> tuple[Row, ...]:
     """Return all rows of the admin API. To add some: a function in `admin/` that returns them, and a line here."""
+    return (*reading_rows(views), *acting.rows())
+
+
+def build_acting(features: Features) -> Acting:
+    """Build what ends or changes something, for the admin API and for the console."""
     shared = features.shared
-    acting = Acting(
+    return Acting(
         ending=shared.ending,
         outboxes=open_outboxes(shared),
         find_registration=lambda: features.registration,
         find_keys=lambda: features.key_source,
         emit=shared.emit,
     )
-    return (*reading_rows(views), *acting.rows())
 
 
 def _build_guard(features: Features, edge: Edge, url: str) -> TokenGuard:

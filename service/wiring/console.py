@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from service.admin.acting import Acting
+from service.admin.console.changes import CHANGES, Confirmation
 from service.admin.console.operators import Operators
-from service.admin.console.pages import Console, Health, Views
+from service.admin.console.pages import Console, Health
+from service.admin.console.registry_pages import RegistryPages
 from service.admin.console.sign_in import ConsoleSignIn
+from service.admin.console.user_pages import UserPages
 from service.admin.console.visits import ConsoleVisits
-from service.admin.views.reach import ReachViews
+from service.admin.reading import Views
 from service.config.schema.file import Ui
 from service.grants.authorization_code import AuthorizationCodeGrant
 from service.web.pages.pages import Pages
@@ -18,7 +22,9 @@ from service.wiring.serving import build_cookies
 LANGUAGE = "en"
 
 
-def build_console(features: Features, url: str, health: Health) -> Console:
+def build_console(
+    features: Features, url: str, views: Views, acting: Acting, health: Health
+) -> Console:
     """Build the pages, and what finds the operators who may see them."""
     shared = features.shared
     session = replace(shared.configuration.session, cookie_name="console", cookie_same_site="lax")
@@ -43,10 +49,19 @@ def build_console(features: Features, url: str, health: Health) -> Console:
             cookies=cookies,
             registry=shared.registry,
         ),
+        done_texts={name: change.done for name, change in CHANGES.items()},
         emit=shared.emit,
     )
-    views = Views(reach=ReachViews(shared.registry), health=health, memory=shared.store_memory)
-    return Console(issuer=shared.issuer, visits=visits, views=views, registry=shared.registry)
+    return Console(
+        issuer=shared.issuer,
+        visits=visits,
+        views=views,
+        health=health,
+        memory=shared.store_memory,
+        registry_pages=RegistryPages(visits=visits, views=views, registry=shared.registry),
+        user_pages=UserPages(visits=visits, views=views.users),
+        confirmation=Confirmation(visits=visits, acting=acting),
+    )
 
 
 def _look(ui: Ui) -> Ui:

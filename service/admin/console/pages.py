@@ -1,21 +1,29 @@
-"""The pages of the console: they show the views of the admin room, and change nothing."""
+"""The pages of the console: how the service is, why a token is inactive, what waits, and the way in and out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 from aiohttp import web
 
-from service.admin.console import picture
+from service.admin.console.changes import PATH as CONFIRM
+from service.admin.console.changes import Confirmation
+from service.admin.console.registry_pages import RegistryPages
+from service.admin.console.user_pages import UserPages
 from service.admin.console.visits import ConsoleVisits, Visit
-from service.admin.views.reach import ReachViews
-from service.admin.ways.drawing import Edge
-from service.model.registry import LiveRegistry
+from service.admin.explain.parts import CannotExplain
+from service.admin.reading import Views
+from service.admin.views.explain import Fact
+from service.admin.views.page import Paging
+from service.admin.views.registry import show_registry
+from service.protocol.redirect_uri import with_query
 from service.store.memory import StoreMemory
 from service.web.pages.cookies import Cookie
-from service.web.pages.display import page_of
+
+LONGEST_SUBJECT = 8192
+"""Characters of a token or URL that is to be explained."""
 
 
 class Health(Protocol):
@@ -25,30 +33,38 @@ class Health(Protocol):
     def find_degradations(self) -> Iterable[str]: ...
 
 
-class Views(msgspec.Struct, frozen=True, kw_only=True):
-    """The views that the pages show."""
-
-    reach: ReachViews
-    health: Health
-    memory: StoreMemory
-
-
 class Console(msgspec.Struct, frozen=True, kw_only=True):
     """Every page is for operators that `readers` or `writers` include."""
 
     issuer: str
     visits: ConsoleVisits
     views: Views
-    registry: LiveRegistry
+    health: Health
+    memory: StoreMemory
+    registry_pages: RegistryPages
+    user_pages: UserPages
+    confirmation: Confirmation
 
     def routes(self) -> Iterable[web.RouteDef]:
         pages = {
             "/": self.overview,
-            "/clients": self.clients,
+            "/clients": self.registry_pages.clients,
+            "/client": self.registry_pages.client,
+            "/api": self.registry_pages.api,
+            "/registered-clients": self.registry_pages.registered_clients,
+            "/users": self.user_pages.users,
+            "/user": self.user_pages.user,
+            "/explain": self.ask_what_to_explain,
+            "/outbox": self.outbox,
+            CONFIRM: self.confirmation.page,
             "/callback": self.callback,
             "/signed-out": self.signed_out,
         }
-        forms = {"/sign-out": self.sign_out}
+        forms = {
+            "/explain": self.explain,
+            CONFIRM: self.confirmation.submit,
+            "/sign-out": self.sign_out,
+        }
         around = self.visits.around
         return (
             *(web.get(path, around(handler)) for path, handler in pages.items()),
@@ -57,65 +73,63 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     async def overview(self, request: web.Request) -> web.Response:
-        """Show health, store and registry."""
+        """Show health, store, keys, registry with its last refused reload, and outbox."""
         visit = await self.visits.open_page(request)
-        health, memory, current = self.views.health, self.views.memory, self.registry.current
-        reasons = list(health.find_reasons())
-        counts = {
-            "clients": current.clients,
-            "API resources": current.api_resources,
-            "scopes": current.api_scopes,
-            "identity providers": current.identity_providers,
-            "tenants": current.tenants,
-        }
+        reasons, memory = list(self.health.find_reasons()), self.memory
         context = {
+            "here": "/",
             "issuer": self.issuer,
             "health": {
                 "is_ready": not reasons,
                 "reasons": reasons,
-                "degradations": list(health.find_degradations()),
+                "degradations": list(self.health.find_degradations()),
             },
             "store": {
                 "seconds_away": memory.kv.seconds_away,
                 "used": memory.used,
                 "limit": memory.limit,
             },
-            "registry": {"generation": current.generation},
-            "counts": [(name, len(found)) for name, found in counts.items() if found],
+            "registry": show_registry(self.views.registry),
+            "keys": self.views.keys.list_keys().items,
+            "outbox": (await self.views.outbox.read("dead", Paging(limit=1))).queues,
         }
-        return self._show(visit, "overview", "/", context)
+        return self.visits.show(visit, "overview", context)
 
-    async def clients(self, request: web.Request) -> web.Response:
-        """Show clients, APIs and the picture of who can reach what, or the part of it that is asked for."""
+    async def ask_what_to_explain(self, request: web.Request) -> web.Response:
+        """Show the form; an address is never read for a token."""
         visit = await self.visits.open_page(request)
-        params, current = visit.params, self.registry.current
-        asked = (params.get("find") or "").strip()
-        edges = await self.views.reach.find_edges()
-        clients = {
-            name: one
-            for name, one in current.clients.items()
-            if _matches(asked, name, str(one.client_name or ""))
-        }
-        apis = {
-            name: one
-            for name, one in current.api_resources.items()
-            if _matches(asked, name, one.url or "")
-        }
-        ways = [edge for edge in edges if edge.way.client_id in clients or edge.way.api in apis]
-        shown, apis_shown = (
-            page_of([*clients.values()], params.get("clients")),
-            page_of([*apis.values()], params.get("apis")),
-        )
+        return self._show_explanation(visit)
+
+    async def explain(self, request: web.Request) -> web.Response:
+        """Say why a token is inactive, or a request is refused; nothing of it is kept or shown again."""
+        visit = await self.visits.open_form(request)
+        subject = (visit.params.get("subject") or "").strip()
+        if not subject or len(subject) > LONGEST_SUBJECT:
+            return self._show_explanation(visit, problem="paste one token, or one URL")
+        try:
+            view = await self.views.explanations.explain(subject)
+        except CannotExplain as error:
+            return self._show_explanation(visit, problem=str(error))
+        return self._show_explanation(visit, facts=view.facts)
+
+    def _show_explanation(
+        self, visit: Visit, *, facts: Sequence[Fact] | None = None, problem: str = ""
+    ) -> web.Response:
+        context = {"here": "/explain", "facts": facts, "problem": problem}
+        return self.visits.show(visit, "explain", {"longest": LONGEST_SUBJECT, **context})
+
+    async def outbox(self, request: web.Request) -> web.Response:
+        """Show the messages that wait, or the dead letters."""
+        visit = await self.visits.open_page(request)
+        state = visit.params.get("state") or "waiting"
+        view = await self.views.outbox.read(state, Paging(visit.params.get("cursor")))
         context = {
-            "asked": asked,
-            "ways": len(ways),
-            "drawn": _draw(ways),
-            "clients": shown,
-            "reached": _reached({one.client_id for one in shown.items}, edges),
-            "apis": apis_shown,
-            "reaching": _reaching({one.name for one in apis_shown.items}, edges),
+            "here": "/outbox",
+            "own_path": with_query("/outbox", {"state": state}),
+            "state": state,
+            "outbox": view,
         }
-        return self._show(visit, "clients", "/clients", context)
+        return self.visits.show(visit, "outbox", context)
 
     async def callback(self, request: web.Request) -> web.Response:
         """Take the answer to a sign-in, and begin a session of the console."""
@@ -145,37 +159,3 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
             "continue_href": self.visits.pages.url("/"),
         }
         return self.visits.show_message(request, context, status=200)
-
-    def _show(
-        self, visit: Visit, template: str, here: str, context: Mapping[str, object]
-    ) -> web.Response:
-        return self.visits.show(visit, template, {"here": here, **context})
-
-
-def _draw(edges: Sequence[Edge]) -> picture.Picture | None:
-    """Return the picture of these ways; None where it would be too much for one."""
-    if len(edges) > picture.MOST_LINES:
-        return None
-    return picture.draw([edge.view for edge in edges])
-
-
-def _matches(asked: str, *texts: str) -> bool:
-    return not asked or any(asked.casefold() in text.casefold() for text in texts)
-
-
-def _reached(clients: Collection[str], edges: Iterable[Edge]) -> Mapping[str, Collection[str]]:
-    """Return the APIs that each of these clients can get tokens for."""
-    found: dict[str, dict[str, None]] = {name: {} for name in clients}
-    for way, _ in edges:
-        if way.client_id in found:
-            found[way.client_id][way.api] = None
-    return found
-
-
-def _reaching(apis: Collection[str], edges: Iterable[Edge]) -> Mapping[str, int]:
-    """Return how many clients can get tokens for each of these APIs."""
-    found: dict[str, set[str]] = {name: set() for name in apis}
-    for way, _ in edges:
-        if way.api in found:
-            found[way.api].add(way.client_id)
-    return {name: len(clients) for name, clients in found.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 import msgspec
@@ -17,6 +17,10 @@ MOST_NODES = 40
 WIDTH, NODE, HEIGHT, STEP = 760, 232, 44, 54
 _LONGEST = 27
 """Characters of a name that a box has room for."""
+
+
+Pair = tuple[str, str]
+Places = Mapping[str, int]
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +59,13 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 def draw(ways: Sequence[WayView]) -> Picture | None:
     """Return the picture; None without a way, or where nobody could read it."""
-    clients = list(dict.fromkeys(way.client for way in ways))
-    apis = _by_height(clients, ways)
-    if not ways or len(ways) > MOST_LINES or max(len(clients), len(apis)) > MOST_NODES:
-        return None
+    pairs = [(way.client, way.api) for way in ways]
+    clients = dict.fromkeys(client for client, _ in pairs)
+    apis = _sort_by_mean(pairs, _one_below_the_other(clients))
     rows = max(len(clients), len(apis))
-    left = _places(clients, rows)
-    right = _places(apis, rows)
+    if not ways or len(ways) > MOST_LINES or rows > MOST_NODES:
+        return None
+    left, right = _place(pairs, clients, apis)
     counts = {name: len({way.api for way in ways if way.client == name}) for name in clients}
     scopes = {name: _scopes_of(name, ways) for name in apis}
     return Picture(
@@ -75,29 +79,51 @@ def draw(ways: Sequence[WayView]) -> Picture | None:
         ],
         lines=[*_lines(ways, left, right)],
         kinds=list(dict.fromkeys(way.by for way in ways)),
-        height=rows * STEP - (STEP - HEIGHT) + 4,
+        height=rows * STEP - (STEP - HEIGHT),
     )
 
 
-def _by_height(clients: Sequence[str], ways: Iterable[WayView]) -> list[str]:
-    """Return the APIs in an order in which few curves cross: by the mean row of their clients."""
-    row = {name: at for at, name in enumerate(clients)}
-    rows: dict[str, list[int]] = {}
-    for way in ways:
-        rows.setdefault(way.api, []).append(row[way.client])
-    return sorted(rows, key=lambda name: (sum(rows[name]) / len(rows[name]), name))
+def _place(
+    pairs: Sequence[Pair], clients: Collection[str], apis: Sequence[str]
+) -> tuple[Places, Places]:
+    """Return the tops of the boxes; those of the shorter column are near to what they have ways with."""
+    if len(clients) >= len(apis):
+        left = _one_below_the_other(clients)
+        return left, _place_near(apis, _means(pairs, left), rows=len(clients))
+    right, turned = _one_below_the_other(apis), [(api, client) for client, api in pairs]
+    ordered = _sort_by_mean(turned, right)
+    return _place_near(ordered, _means(turned, right), rows=len(apis)), right
 
 
-def _places(names: Sequence[str], rows: int) -> Mapping[str, int]:
-    """Return the top of each box; the shorter column is spread over the height of the longer one."""
-    spread = (rows - 1) * STEP / max(len(names) - 1, 1)
-    first = 2 if len(names) > 1 else 2 + (rows - 1) * STEP / 2
-    return {name: round(first + at * spread) for at, name in enumerate(names)}
+def _one_below_the_other(names: Iterable[str]) -> Places:
+    return {name: at * STEP for at, name in enumerate(names)}
 
 
-def _lines(
-    ways: Iterable[WayView], left: Mapping[str, int], right: Mapping[str, int]
-) -> Iterable[Line]:
+def _means(pairs: Iterable[Pair], places: Places) -> Mapping[str, float]:
+    """Return for each second name the mean place of the first names that it is paired with."""
+    found: dict[str, list[int]] = {}
+    for one, other in pairs:
+        found.setdefault(other, []).append(places[one])
+    return {name: sum(its) / len(its) for name, its in found.items()}
+
+
+def _sort_by_mean(pairs: Iterable[Pair], places: Places) -> list[str]:
+    """Return the second names in an order in which few curves cross."""
+    means = _means(pairs, places)
+    return sorted(means, key=lambda name: (means[name], name))
+
+
+def _place_near(names: Sequence[str], wanted: Mapping[str, float], *, rows: int) -> Places:
+    """Return the tops of boxes, each as near to where it is wanted as there is room in so many rows."""
+    found, free = dict[str, int](), 0
+    for at, name in enumerate(names):
+        last = (rows - len(names) + at) * STEP
+        found[name] = min(max(round(wanted[name]), free), last)
+        free = found[name] + STEP
+    return found
+
+
+def _lines(ways: Iterable[WayView], left: Places, right: Places) -> Iterable[Line]:
     """Yield the curves; several ways between two boxes leave them next to each other."""
     between: dict[tuple[str, str], int] = {}
     for way in ways:

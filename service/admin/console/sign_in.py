@@ -21,13 +21,14 @@ from service.protocol.paths import AUTHORIZE
 from service.protocol.pkce import S256, s256
 from service.protocol.scope import OPENID
 from service.tokens.granting import ContinuedGrant, TokenRequest
+from service.tokens.liveness import drop
 
 CODE = "authorization_code"
 
 FRESH_SECONDS = 300
 """Seconds for which a sign-in allows changes."""
 
-_PATH = re.compile(r"/(?:[a-z-]{1,30}(?:\?[!-~]{0,600})?)?", re.ASCII)
+_PATH = re.compile(r"/(?:[a-z-]{1,30}(?:\?[!-~]{0,1500})?)?", re.ASCII)
 """A page of the console, with its query; never the address of another host."""
 
 
@@ -106,10 +107,12 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(result, ContinuedGrant) or result.single_use is None:
             raise InvalidRequest("the code is not one of a sign-in")
         once, revocation = result.single_use, self.codes.revocation
-        *_, before = await revocation.stores.kv.write(*once.others, once.swap, durable=True)
+        person, stores = result.authorization, revocation.stores
+        no_grant = drop(stores, person)  # no token will ever come from it
+        *_, before = await stores.kv.write(*once.others, *no_grant, once.swap, durable=True)
         if not once.was_won(before):
-            raise await revocation.refuse_replay(result.authorization, once.replay)
-        return result.authorization
+            raise await revocation.refuse_replay(person, once.replay)
+        return person
 
     @property
     def _client(self) -> Client:

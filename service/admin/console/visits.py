@@ -76,6 +76,8 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
     registry: LiveRegistry
     cookies: Cookies
     pages: Pages
+    done_texts: Mapping[str, str]
+    """The sentences about changes that have been made, by the names of the changes."""
     emit: Emit
 
     def set_up(self, app: web.Application) -> None:
@@ -155,7 +157,12 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
     ) -> web.Response:
         """Answer with a page for the operator."""
         operator = visit.operator
-        context = {"operator": operator, "csrf": csrf_token(operator.cookie), **context}
+        shared = {
+            "operator": operator,
+            "csrf": csrf_token(operator.cookie),
+            "done": self.done_texts.get(visit.params.get("done") or ""),
+        }
+        context = {**shared, **context}
         return self._render(visit.request, template, context, status)
 
     def show_message(

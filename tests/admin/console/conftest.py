@@ -114,3 +114,10 @@ async def other(service: RunningService) -> AsyncIterator[Operator]:
     other = Operator(service)
     yield other
     await other.close()
+
+
+@pytest.fixture
+async def rita(other: Operator) -> Operator:
+    """A reader who is signed in."""
+    await other.enter("rita")
+    return other

@@ -44,13 +44,18 @@ WAYS = [
 ]
 DRAWN = picture.draw(WAYS)
 SECRET = SimpleNamespace(
-    position=1, kind="sha256", description=SCRIPT, expires_at=None, last_used=date(2026, 11, 26)
+    position=0,
+    kind="slow_hash",
+    description=SCRIPT,
+    expires_at=AT,
+    expired=True,
+    last_used=date(2026, 11, 26),
 )
 CLIENT = SimpleNamespace(
     client_id="shop",
     name=SCRIPT,
     enabled=True,
-    source="configuration",
+    origin="configuration",
     place="registry.yaml:17",
     secrets=(SECRET,),
     registered_at=None,
@@ -67,7 +72,12 @@ CLIENT = SimpleNamespace(
 )
 REGISTERED = SimpleNamespace(
     **vars(CLIENT)
-    | {"client_id": "dc_" + "A" * 40, "source": "registered", "registered_at": AT, "place": None}
+    | {
+        "client_id": "dc_" + "A" * 40,
+        "origin": "dynamic_registration",
+        "registered_at": AT,
+        "place": None,
+    }
 )
 API = SimpleNamespace(
     name="orders",
@@ -83,6 +93,11 @@ USER = SimpleNamespace(
     source="file",
     tenant="acme",
     password="argon2id",
+    factors_locked_until=AT,
+    identities=(SimpleNamespace(provider="google", subject=SCRIPT),),
+    factors=("otp", "recovery_codes"),
+    sessions=1,
+    grants=1,
     claims={"name": SCRIPT, "email": "alice@example.com", "groups": ["staff", "admin"]},
 )
 SESSION = SimpleNamespace(
@@ -107,7 +122,12 @@ FACTORS = (
 )
 KEYS = [
     SimpleNamespace(
-        kid=f"{state}-2026-11", alg="ES256", state=state, sign_from=AT, published_until=None
+        kid=f"{state}-2026-11",
+        alg="ES256",
+        state=state,
+        used_from=AT,
+        published_until=None,
+        usable=True,
     )
     for state in ("signing", "announced", "retired")
 ]
@@ -123,7 +143,7 @@ MESSAGE = SimpleNamespace(
     queue="webhooks",
     kind="user_signed_in",
     to="hooks.example",
-    at=1_800_000_000,
+    at=AT,
     failures=4,
     cause="the receiver answered 500",
 )
@@ -147,9 +167,11 @@ SCREENS: dict[str, dict[str, Any]] = {
             loaded_at=AT,
             files=("config.yaml", "registry.yaml"),
             need_restart=("server.port",),
+            clients=4,
+            api_resources=4,
+            users=2,
             refused=REFUSED,
         ),
-        "counts": [("clients", 4), ("API resources", 4)],
         "keys": KEYS,
         "outbox": {"logout": SimpleNamespace(waiting=2, dead=1)},
     },
@@ -205,7 +227,10 @@ SCREENS: dict[str, dict[str, Any]] = {
     },
     "explain": {
         "here": "/explain",
-        "rows": [("kind", "access token"), ("inactive because", "its client is disabled")],
+        "facts": [
+            SimpleNamespace(name="kind", value="access token"),
+            SimpleNamespace(name="inactive because", value=SCRIPT),
+        ],
         "problem": "",
         "longest": 8192,
     },
@@ -213,14 +238,13 @@ SCREENS: dict[str, dict[str, Any]] = {
         "here": "/outbox",
         "own_path": "/outbox?state=dead",
         "state": "dead",
-        "counts": {"logout": SimpleNamespace(waiting=2, dead=1)},
-        "messages": [MESSAGE],
-        "cursor": "more",
+        "outbox": SimpleNamespace(
+            queues={"logout": SimpleNamespace(waiting=2, dead=1)}, items=(MESSAGE,), next="more"
+        ),
     },
     "confirm": {
         "change": CHANGE,
-        "id": "1",
-        "subject": SCRIPT,
+        "id": SCRIPT,
         "back": "/user?sub=1",
     },
     "message": {

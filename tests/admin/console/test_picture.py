@@ -51,3 +51,21 @@ def test_there_is_no_picture_of_300_clients_or_of_nothing() -> None:
     assert draw([way(f"client{n}", "api") for n in range(300)]) is None
     assert draw([way("a", f"api{n}") for n in range(MOST_LINES + 1)]) is None
     assert draw([]) is None
+
+
+def test_a_client_and_an_api_of_one_name_are_two_boxes() -> None:
+    drawn = draw([way("orders", "payments"), way("shop", "orders"), way("shop", "payments")])
+    assert drawn is not None
+    assert [node.href for node in (*drawn.clients, *drawn.apis)] == [
+        "/client?id=orders",
+        "/client?id=shop",
+        "/api?name=payments",
+        "/api?name=orders",
+    ]
+
+
+def test_few_clients_of_many_apis_are_in_the_middle_of_theirs() -> None:
+    drawn = draw([way("one", f"api{n}") for n in range(5)])
+    assert drawn is not None
+    (client,) = drawn.clients
+    assert client.y == sorted(node.y for node in drawn.apis)[2]
