@@ -22,7 +22,7 @@ from service.protocol.errors import InvalidRequest
 
 
 class Conflict(InvalidRequest, status=409):
-    """What is asked for is impossible in the present state (RFC 9110 §15.5.10)."""
+    """The request is impossible in the present state (RFC 9110 §15.5.10)."""
 
 
 class RotatedKeys(msgspec.Struct, frozen=True):

@@ -32,7 +32,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def actions(service: RunningService) -> list[AdminAction]:
-    """What was audited."""
+    """Return the audited actions."""
     return [one for one in service.events if isinstance(one, AdminAction)]
 
 

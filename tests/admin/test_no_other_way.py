@@ -103,12 +103,12 @@ async def by_device(desk: ClientApp) -> Answer:
 
 
 async def by_ciba(desk: ClientApp) -> Answer:
-    form = {"scope": f"openid {ADMIN}", "login_hint": "alice"}
+    form: dict[str, Any] = {"scope": f"openid {ADMIN}", "login_hint": "alice"}
     return await desk.service.post(BACKCHANNEL_AUTHENTICATION, auth="desk2", **form)
 
 
 async def by_pushed_request(desk: ClientApp) -> Answer:
-    form = desk.parameters(response_type="code token", scope=f"openid {ADMIN}")
+    form: dict[str, Any] = desk.parameters(response_type="code token", scope=f"openid {ADMIN}")
     return await desk.service.post("/connect/par", auth="desk2", **form)
 
 

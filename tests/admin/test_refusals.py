@@ -58,7 +58,7 @@ class World:
         return await self.end(None, headers={"Authorization": f"DPoP {token}", "DPoP": proof})
 
     async def kept(self) -> tuple[object, ...]:
-        """What alice has, and which keys there are."""
+        """Return all that alice has, and the keys."""
         shared = self.service.features.shared
         return (
             [one.id for one in await shared.sessions.find_all_of(ALICE)],

@@ -121,7 +121,7 @@ def test_operators_may_have_these_scope_values_without_the_section(
     assert not [place for place in problems(yaml.dump(file)) if "admin.read" in place]
 
 
-def test_condition_that_nobody_meets_is_a_warning(problems: Callable[..., Any]) -> None:
+def test_condition_that_no_user_meets_is_a_warning(problems: Callable[..., Any]) -> None:
     found = problems(yaml.dump(admin(allowed_users=[{"sub": ["nobody"]}], writers=[{"a": ["b"]}])))
     assert {"admin.allowed_users[0]", "admin.writers[0]"} <= found.keys()
 
