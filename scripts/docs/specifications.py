@@ -62,6 +62,7 @@ RFCS = {
     9440: "Client-Cert HTTP Header Field",
     9449: "OAuth 2.0 Demonstrating Proof of Possession (DPoP)",
     9470: "OAuth 2.0 Step Up Authentication Challenge Protocol",
+    9493: "Subject Identifiers for Security Event Tokens",
     9700: "Best Current Practice for OAuth 2.0 Security",
     9701: "JWT Response for OAuth Token Introspection",
     10017: "OAuth 2.0 for Browser-Based Applications",
@@ -125,6 +126,10 @@ OTHERS = {
         "OAuth Client ID Metadata Document (draft)",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/",
     ),
+    "global-token-revocation": (
+        "Global Token Revocation (draft)",
+        "https://datatracker.ietf.org/doc/draft-parecki-oauth-global-token-revocation/",
+    ),
     "rfc7523bis": (
         "Updates to OAuth 2.0 JWT Client Authentication and Assertion-Based Authorization Grants",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-rfc7523bis/",
@@ -158,6 +163,7 @@ NAMES = {
     r"WebAuthn(?: Level 3)?": "webauthn",
     r"draft-ietf-oauth-rfc7523bis": "rfc7523bis",
     r"draft-ietf-oauth-client-id-metadata-document-02": "client-id-metadata-document",
+    r"draft-parecki-oauth-global-token-revocation-06": "global-token-revocation",
 }
 """How docstrings name what is no RFC; counted only together with a section."""
 

@@ -20,7 +20,7 @@ class EndedAccess(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: int
     grants: int
-    """With those whose codes are not redeemed yet, and those that devices and CIBA clients have not polled for."""
+    """Those that had not ended with their session; a code that is not redeemed yet, or an answer that waits for its poll, has one, too."""
     consents: int
     requests: int
     """CIBA requests that waited for the user."""

@@ -1,4 +1,4 @@
-"""Finds the user whose access another party asks to end, of those that it may ask for (draft-parecki-oauth-global-token-revocation-06 §5.1)."""
+"""Finds the user whose access another party asks to end, of those that it may ask for (draft-parecki-oauth-global-token-revocation-06 §6.2)."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class UnknownUserId(OAuthError, code="unknown_user_id"):
 
 
 class UnknownSubject(UnknownUserId, status=404):
-    """There is no such user, or not for the caller (draft-parecki-oauth-global-token-revocation-06 §3.4)."""
+    """There is no such user, or not for the caller (draft-parecki-oauth-global-token-revocation-06 §3.4.2)."""
 
 
 class UnusableSubject(InvalidRequest, status=422):

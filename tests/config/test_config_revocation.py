@@ -1,4 +1,4 @@
-"""A caller that may end the access of users is known by a secret or a key (draft-parecki-oauth-global-token-revocation-06 §5.1)."""
+"""A caller that may end the access of users is known by a secret or a key (draft-parecki-oauth-global-token-revocation-06 §6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients ask by their usual credentials, and metadata say who may (draft-parecki-oauth-global-token-revocation-06 §3.2, §4)."""
+"""Clients ask by their usual credentials, and metadata say who may (draft-parecki-oauth-global-token-revocation-06 §3.2, §5)."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from tests.global_revocation.okta import (
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import reload
+
+pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#5")
 
 ALICE = "818727"
 NAME = "global_token_revocation_endpoint"

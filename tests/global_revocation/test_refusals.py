@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request for the end of a user's access changes nothing (draft-parecki-oauth-global-token-revocation-06 §3.4)."""
+"""Whatever is wrong with a request for the end of a user's access changes nothing (draft-parecki-oauth-global-token-revocation-06 §3.4.2)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from tests.global_revocation.okta import (
     rsa_key,
 )
 from tests.identity_providers.fake_provider import FakeProvider
+
+pytestmark = pytest.mark.rfc("global-token-revocation#3.4.2", "global-token-revocation#6.2")
 
 ALICE, BOB, CAROL = "818727", "88421113", "5"
 HERS = opaque(ALICE)

@@ -19,6 +19,8 @@ from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import reload
 from tests.logout.relying_party import RelyingParty, relying_party
 
+pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#3.3")
+
 ALICE = "818727"
 OFFLINE = "openid api1 offline_access"
 
