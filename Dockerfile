@@ -24,7 +24,7 @@ COPY templates templates
 # Compiled here, because nothing can be written later; and never held against its source, which cannot change either.
 RUN python -m pip --python .venv/bin/python install --no-compile --no-deps --no-build-isolation --editable . && \
     python -m pip --python .venv/bin/python uninstall --yes hatchling pathspec pluggy setuptools tomlkit trove-classifiers && \
-    .venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash service .venv/lib
+    .venv/bin/python -m compileall -q -f -j 0 --invalidation-mode unchecked-hash service .venv/lib
 
 FROM ${BASE}
 ARG LOCK=requirements.lock
