@@ -23,7 +23,7 @@ COPY service service
 COPY templates templates
 # Compiled here, because nothing can be written later; and never held against its source, which cannot change either.
 RUN python -m pip --python .venv/bin/python install --no-compile --no-deps --no-build-isolation --editable . && \
-    python -m pip --python .venv/bin/python uninstall --yes hatchling pathspec pluggy setuptools tomlkit trove-classifiers && \
+    python -m pip --python .venv/bin/python uninstall --yes hatchling packaging pathspec pluggy setuptools tomlkit trove-classifiers && \
     .venv/bin/python -m compileall -q -f -j 0 --invalidation-mode unchecked-hash service .venv/lib
 
 FROM ${BASE}

@@ -176,10 +176,31 @@ docs: .venv/developing ## the generated documentation
 	$(BIN)/python -m scripts.docs
 
 .PHONY: site
-site: .venv/developing ## the documentation as a searchable site in dist/site; REPOSITORY=https://… for links to the code
-	@[ -x build/site/venv/bin/pip ] || $(BIN)/python -m venv build/site/venv
-	@build/site/venv/bin/pip install -q --require-hashes -r requirements-site.lock
+site: .venv/developing build/site/venv/installed ## the documentation as a searchable site in dist/site; REPOSITORY=https://… for links to the code
 	$(BIN)/python -m scripts.site "$(REPOSITORY)"
+
+# Buildah is installed by hand: a person's machine may have another engine, and no need of a second one.
+.PHONY: release
+release: .venv/developing build/site/venv/installed ## all that a release consists of, in dist/, from a checkout that is its commit; BASE=… and REPOSITORY=https://…
+	BASE=$(BASE) $(BIN)/python -m scripts.release "$(REPOSITORY)"
+
+.PHONY: release-test
+release-test: .venv/developing build/site/venv/installed release-tools ## a release built twice, compared, and its image started, as root
+	$(BIN)/python -m tests.release
+
+.PHONY: release-test-short
+release-test-short: .venv/developing build/site/venv/installed release-tools ## the same with one build, as CI does
+	$(BIN)/python -m tests.release --short
+
+.PHONY: release-tools
+release-tools: .venv/developing ## what release-test needs: Buildah, runc, and an image of Debian to build upon
+	@command -v buildah >/dev/null && command -v runc >/dev/null || scripts/apt-install buildah runc
+	@scripts/debian-base
+
+build/site/venv/installed: requirements-site.lock | .venv/developing
+	@[ -x build/site/venv/bin/pip ] || $(BIN)/python -m venv build/site/venv
+	@build/site/venv/bin/pip install -q --require-hashes -r $<
+	@touch $@
 
 BILLS := build/sbom.json build/sbom-tracing.json
 .PHONY: sbom $(BILLS)
@@ -188,8 +209,7 @@ build/sbom.json: requirements.lock
 build/sbom-tracing.json: requirements-tracing.lock
 $(BILLS): | .venv/developing
 	@mkdir -p build
-	$(SBOM) $< -o $@
-SBOM := $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --validate
+	$(BIN)/python -m scripts.release.bills $< $@
 
 .PHONY: coverage
 coverage: .venv/developing ## the tests once more, with the branches of service/ that they run; fails below 95 %

@@ -11,12 +11,19 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 from scripts import site
 from scripts.release.archives import write_archive
 from scripts.release.bills import image_bill, wheel_bill
-from scripts.release.checkout import SOURCE, TOP, Refused, Release, export, is_development, read_release
+from scripts.release.checkout import (
+    SOURCE,
+    TOP,
+    Refused,
+    Release,
+    export,
+    is_development,
+    read_release,
+)
 from scripts.release.image import architecture, build_image
 from scripts.release.provenance import digest, state_provenance
 from service.distribution import VERSION
@@ -30,14 +37,18 @@ def main(repository: str) -> None:
     started = datetime.now(UTC)
     release = read_release()
     if is_development(VERSION):
-        say(f"{VERSION} is a development version: nobody asks for a tag, or for a section of its own in CHANGELOG.md")
+        say(
+            f"{VERSION} is a development version: nobody asks for a tag, or for a section of its own in CHANGELOG.md"
+        )
     os.environ["SOURCE_DATE_EPOCH"] = str(release.time)
     shutil.rmtree(DIST, ignore_errors=True)
     export(release)
     build_packages()
     build_chart(release)
     build_documentation(release, repository)
-    (DIST / f"{PREFIX}.cdx.json").write_bytes(wheel_bill((SOURCE / "requirements.lock").read_text()))
+    (DIST / f"{PREFIX}.cdx.json").write_bytes(
+        wheel_bill((SOURCE / "requirements.lock").read_text())
+    )
     image = DIST / f"{PREFIX}-image-{architecture()}.tar"
     say("building the image")
     build_image(release, image)

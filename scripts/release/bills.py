@@ -32,13 +32,17 @@ READ = re.compile(
 )
 """The files of an image that tell what is in it."""
 BUILD_GROUP = re.compile(r"# +(?:via )?aiohttp-token-service \(pyproject\.toml:install\)")
-REASON = re.compile(r"^    # +(?:via )?(?!-c )(\S+ \(pyproject\.toml[^)]*\)|[a-z0-9._-]+)$", re.M)
+REASON = re.compile(
+    r"^    # +(?:via )?(?!-c )(\S+ \(pyproject\.toml[^)]*\)|[a-z0-9._-]+)$", re.MULTILINE
+)
 
 
 def wheel_bill(lock: str) -> bytes:
     """Return the bill of what a lock file installs for the service, without what only builds packages."""
     requirements = ("requirements", "-", *OPTIONS)
-    return subprocess.check_output([*CYCLONEDX, *requirements], input=without_builders(lock).encode())
+    return subprocess.check_output(
+        [*CYCLONEDX, *requirements], input=without_builders(lock).encode()
+    )
 
 
 def without_builders(lock: str) -> str:
@@ -95,7 +99,10 @@ def _debian_packages(root: Path) -> Iterator[Mapping[str, str]]:
     for paragraph in (root / "var/lib/dpkg/status").read_text().split("\n\n"):
         fields = HeaderParser().parsestr(paragraph)
         if fields.get("Status", "").endswith(" installed"):
-            about = {"arch": fields["Architecture"], "distro": f"{system['ID']}-{system['VERSION_ID']}"}
+            about = {
+                "arch": fields["Architecture"],
+                "distro": f"{system['ID']}-{system['VERSION_ID']}",
+            }
             url = PackageURL("deb", system["ID"], fields["Package"], fields["Version"], about)
             yield _component(url)
 

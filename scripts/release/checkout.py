@@ -57,10 +57,14 @@ def check_changelog(text: str, version: str) -> None:
     """Raise Refused unless the changelog has a section with entries for the version."""
     heading = "Unreleased" if is_development(version) else version
     dated = "" if is_development(version) else r" - \d{4}-\d{2}-\d{2}"
-    section = re.search(rf"^## \[{re.escape(heading)}\]{dated}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    section = re.search(
+        rf"^## \[{re.escape(heading)}\]{dated}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
+    )
     shown = heading if is_development(version) else f"{version}] - YYYY-MM-DD"
     if section is None:
-        raise Refused(f"CHANGELOG.md has no section for {version}; write one: ## [{shown.rstrip(']')}")
+        raise Refused(
+            f"CHANGELOG.md has no section for {version}; write one: ## [{shown.rstrip(']')}"
+        )
     if not re.search(r"^- ", section[1], re.MULTILINE):
         raise Refused(f"CHANGELOG.md says nothing below [{heading}]; list what is new there")
 
@@ -80,7 +84,9 @@ def export(release: Release) -> None:
 def _find_tag(commit: str) -> str:
     tag = f"v{VERSION}"
     if tag not in _git("tag", "--points-at", commit).split():
-        raise Refused(f"{commit[:12]} has no tag {tag}; set it: git tag -a {tag} -m 'Release {VERSION}'")
+        raise Refused(
+            f"{commit[:12]} has no tag {tag}; set it: git tag -a {tag} -m 'Release {VERSION}'"
+        )
     return tag
 
 

@@ -36,7 +36,9 @@ def build_image(release: Release, archive: Path) -> None:
     works in a container, too.
     """
     if shutil.which("buildah") is None:
-        raise Refused("buildah is missing: it builds the image (on Debian: apt-get install buildah)")
+        raise Refused(
+            "buildah is missing: it builds the image (on Debian: apt-get install buildah)"
+        )
     _remove_storage()
     try:
         arguments = (f"BASE={find_base()}", f"COMMIT={release.short_commit}")

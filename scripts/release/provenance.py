@@ -33,12 +33,11 @@ def state_provenance(
     release: Release,
     files: Sequence[Path],
     *,
-    image: Path | None,
+    image: Path,
     repository: str,
     started: datetime,
 ) -> str:
     """Return the statement about the files of a release."""
-    dependencies = [_source(release, repository), *([_base(image)] if image else [])]
     statement = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": file.name, "digest": {"sha256": digest(file)}} for file in files],
@@ -48,16 +47,16 @@ def state_provenance(
                 "buildType": f"{repository or UNPUBLISHED}#make-release",
                 "externalParameters": {
                     "ref": f"refs/tags/{release.tag}" if release.tag else release.commit,
-                    "repository": repository,
+                    **({"repository": repository} if repository else {}),
                     "base": find_base(),
                 },
                 "internalParameters": {
                     "SOURCE_DATE_EPOCH": release.time,
                     "python": platform.python_version(),
                     "platform": platform.platform(),
-                    **({"buildah": buildah_version()} if image else {}),
+                    "buildah": buildah_version(),
                 },
-                "resolvedDependencies": dependencies,
+                "resolvedDependencies": [_source(release, repository), _base(image)],
             },
             "runDetails": {
                 "builder": {"id": _builder()},
@@ -75,7 +74,7 @@ def _source(release: Release, repository: str) -> Mapping[str, Any]:
 
 def _base(image: Path) -> Mapping[str, Any]:
     algorithm, _, hexadecimal = read_manifest(image)["annotations"][BASE_DIGEST].partition(":")
-    return {"name": "base", "uri": f"docker-image:{find_base()}", "digest": {algorithm: hexadecimal}}
+    return {"name": find_base(), "digest": {algorithm: hexadecimal}}
 
 
 def _builder() -> str:
