@@ -7,6 +7,7 @@ import json
 import shutil
 import tarfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -16,15 +17,7 @@ WHITEOUT = ".wh."
 
 def write_archive(folder: Path, archive: Path, *, prefix: str, time: int) -> None:
     """Write the files of a folder as tar, or as tar.gz where the name ends so: sorted, all of root's, of one time."""
-    with archive.open("wb") as file:
-        if archive.suffix == ".tar":
-            _write_tar(folder, file, prefix, time)
-            return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=time) as compressed:
-            _write_tar(folder, compressed, prefix, time)
 
-
-def _write_tar(folder: Path, file: IO[bytes], prefix: str, time: int) -> None:
     def normalise(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
         member.uname = member.gname = ""
@@ -32,7 +25,15 @@ def _write_tar(folder: Path, file: IO[bytes], prefix: str, time: int) -> None:
         member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
         return member
 
-    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+    with archive.open("wb") as file, ExitStack() as opened:
+        written: IO[bytes] | gzip.GzipFile = file
+        if archive.suffix != ".tar":
+            written = opened.enter_context(
+                gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=time)
+            )
+        tar = opened.enter_context(
+            tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT)
+        )
         for path in sorted(folder.rglob("*")):
             name = PurePosixPath(prefix, path.relative_to(folder).as_posix())
             tar.add(path, str(name), recursive=False, filter=normalise)
@@ -43,18 +44,24 @@ def unpack_image(
 ) -> Mapping[str, Any]:
     """Unpack the files of an OCI archive's image, one layer over the other, and return its configuration."""
     with tarfile.open(archive) as layout:
-        manifest = _read_blob(layout, _read_json(layout, "index.json")["manifests"][0])
+        manifest = _read_manifest(layout)
         for layer in manifest["layers"]:
-            with tarfile.open(fileobj=_open_blob(layout, layer), mode="r:*") as files:
+            with tarfile.open(fileobj=_open(layout, _blob(layer)), mode="r:*") as files:
                 _unpack_layer(files, folder, wanted)
-        configuration: Mapping[str, Any] = _read_blob(layout, manifest["config"])["config"]
-    return configuration
+        configuration: Mapping[str, Any] = json.load(_open(layout, _blob(manifest["config"])))
+        return dict(configuration["config"])
 
 
 def read_manifest(archive: Path) -> Mapping[str, Any]:
     """Return the manifest of the image in an OCI archive."""
     with tarfile.open(archive) as layout:
-        return _read_blob(layout, _read_json(layout, "index.json")["manifests"][0])
+        return _read_manifest(layout)
+
+
+def _read_manifest(layout: tarfile.TarFile) -> Mapping[str, Any]:
+    index = json.load(_open(layout, "index.json"))
+    manifest: Mapping[str, Any] = json.load(_open(layout, _blob(index["manifests"][0])))
+    return manifest
 
 
 def _unpack_layer(files: tarfile.TarFile, folder: Path, wanted: Callable[[str], bool]) -> None:
@@ -65,7 +72,12 @@ def _unpack_layer(files: tarfile.TarFile, folder: Path, wanted: Callable[[str], 
         elif wanted(member.name) and path.name:
             if not member.isdir():
                 _remove(folder / path)
-            files.extract(member, folder, filter="tar")
+            files.extract(member, folder, filter=_keep_mode)
+
+
+def _keep_mode(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
+    """Refuse what leads out of the folder, and leave everybody's right to write to /tmp."""
+    return tarfile.tar_filter(member, folder).replace(mode=member.mode, deep=False)
 
 
 def _remove(path: Path) -> None:
@@ -75,18 +87,13 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _open_blob(layout: tarfile.TarFile, descriptor: Mapping[str, Any]) -> IO[bytes]:
-    algorithm, _, digest = descriptor["digest"].partition(":")
-    blob = layout.extractfile(f"blobs/{algorithm}/{digest}")
-    assert blob is not None
-    return blob
+def _blob(descriptor: Mapping[str, str]) -> str:
+    """Return where a layout has what a descriptor names (OCI image layout)."""
+    return f"blobs/{descriptor['digest'].replace(':', '/')}"
 
 
-def _read_blob(layout: tarfile.TarFile, descriptor: Mapping[str, Any]) -> Any:
-    return json.load(_open_blob(layout, descriptor))
-
-
-def _read_json(layout: tarfile.TarFile, name: str) -> Any:
+def _open(layout: tarfile.TarFile, name: str) -> IO[bytes]:
     file = layout.extractfile(name)
-    assert file is not None
-    return json.load(file)
+    if file is None:
+        raise ValueError(f"{name} is no file of the image's archive")
+    return file

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
+
 from scripts.release.archives import unpack_image
 from tests.k8s.asking import ask
 
@@ -29,6 +31,15 @@ class Container:
         """The output of a command; CalledProcessError where it fails."""
         ran = [*self.runc, "exec", self.name, *command]
         return subprocess.check_output(ran, text=True, stderr=subprocess.STDOUT)
+
+    def end(self, running: subprocess.Popen[bytes]) -> None:
+        """Ask the service to end, and remove the container if it does not."""
+        try:
+            if running.poll() is None:
+                subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)
+            running.wait(timeout=SECONDS)
+        finally:
+            subprocess.run([*self.runc, "delete", "--force", self.name], check=True)
 
 
 @contextmanager
@@ -50,8 +61,7 @@ def container_running(
         wait_until_healthy(running, health)
         yield container
     finally:
-        running.terminate()  # runc hands it on to the service, which drains and ends
-        running.wait(timeout=SECONDS)
+        container.end(running)
 
 
 def specify(
@@ -71,7 +81,7 @@ def specify(
     spec["root"]["readonly"] = True
     options = ["rbind", "ro"]
     spec["mounts"] += [
-        {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"},
+        {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"},  # noqa: S108 - the container's own
         {"destination": "/mnt", "type": "bind", "source": str(folder), "options": options},
     ]
     namespaces = spec["linux"]["namespaces"]
@@ -86,7 +96,7 @@ def wait_until_healthy(running: subprocess.Popen[bytes], url: str) -> None:
         assert running.poll() is None, "the container ended"
         try:
             status, _ = ask(url)
-        except OSError:
+        except httpx2.TransportError:
             status = 0
         if status == 200:
             return
