@@ -109,9 +109,9 @@ figures: .venv/developing ## how much there is to read in service/: lines, files
 	@$(BIN)/python -m scripts.figures
 	@$(BIN)/python -m scripts.path_of_a_request
 
-LINTERS := format-check ruff mypy basedpyright import-contracts docs-check plain-words
+LINTERS := format-check ruff mypy basedpyright import-contracts docs-check plain-words workflows
 .PHONY: lint $(LINTERS)
-lint: $(LINTERS) ## format, lint, types, import contracts and generated documents, nothing changed
+lint: $(LINTERS) ## format, lint, types, import contracts, generated documents and workflows, nothing changed
 $(LINTERS): .venv/developing
 format-check:
 	$(BIN)/ruff format --check .
@@ -127,6 +127,9 @@ docs-check:
 	$(BIN)/python -m scripts.docs --check
 plain-words:
 	$(BIN)/python -m scripts.plain_words
+workflows:
+	@scripts/go-tools tests/workflows
+	build/bin/actionlint .github/workflows/*.yml
 
 .PHONY: check
 check: lint test ## format, lint, types and tests: what to run before each commit

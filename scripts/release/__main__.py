@@ -1,6 +1,6 @@
 """Builds a release into dist/: `make release`, from a checkout that is its commit.
 
-Everything but the provenance has the same bytes each time (docs/releasing.md).
+Everything but the provenance has the same bytes each time (docs/contributing/releasing.md).
 """
 
 from __future__ import annotations
@@ -35,20 +35,13 @@ PREFIX = f"token-service-{VERSION}"
 def main(repository: str) -> None:
     """Build all of it, or raise Refused before anything is written."""
     started = datetime.now(UTC)
+    os.umask(0o022)  # the image has the permissions that its steps give to files
     release = read_release()
     if is_development(VERSION):
         say(
-            f"{VERSION} is a development version: nobody asks for a tag, or for a section of its own in CHANGELOG.md"
+            f"{VERSION} is a development version: it needs no tag, and no section of its own in CHANGELOG.md"
         )
-    os.environ["SOURCE_DATE_EPOCH"] = str(release.time)
-    shutil.rmtree(DIST, ignore_errors=True)
-    export(release)
-    build_packages()
-    build_chart(release)
-    build_documentation(release, repository)
-    (DIST / f"{PREFIX}.cdx.json").write_bytes(
-        wheel_bill((SOURCE / "requirements.lock").read_text())
-    )
+    build_all_but_image(release, repository)
     image = DIST / f"{PREFIX}-image-{architecture()}.tar"
     say("building the image")
     build_image(release, image)
@@ -61,6 +54,18 @@ def main(repository: str) -> None:
     )
     (DIST / f"{PREFIX}.provenance.json").write_text(statement)
     say("\n".join(["dist/:", *(f"  {file.name}" for file in sorted(DIST.iterdir()))]))
+
+
+def build_all_but_image(release: Release, repository: str) -> None:
+    """Write the rest into an empty dist/."""
+    os.environ["SOURCE_DATE_EPOCH"] = str(release.time)
+    shutil.rmtree(DIST, ignore_errors=True)
+    export(release)
+    build_packages()
+    build_chart(release)
+    build_documentation(release, repository)
+    bill = wheel_bill((SOURCE / "requirements.lock").read_text())
+    (DIST / f"{PREFIX}.cdx.json").write_bytes(bill)
 
 
 def build_packages() -> None:

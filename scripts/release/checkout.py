@@ -55,18 +55,15 @@ def is_development(version: str) -> bool:
 
 def check_changelog(text: str, version: str) -> None:
     """Raise Refused unless the changelog has a section with entries for the version."""
-    heading = "Unreleased" if is_development(version) else version
-    dated = "" if is_development(version) else r" - \d{4}-\d{2}-\d{2}"
-    section = re.search(
-        rf"^## \[{re.escape(heading)}\]{dated}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
+    heading, date = (
+        ("[Unreleased]", "") if is_development(version) else (f"[{version}]", " - YYYY-MM-DD")
     )
-    shown = heading if is_development(version) else f"{version}] - YYYY-MM-DD"
+    line = re.escape(heading + date).replace("YYYY\\-MM\\-DD", r"\d{4}-\d{2}-\d{2}")
+    section = re.search(rf"^## {line}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if section is None:
-        raise Refused(
-            f"CHANGELOG.md has no section for {version}; write one: ## [{shown.rstrip(']')}"
-        )
+        raise Refused(f"CHANGELOG.md has no section for {version}; write one: ## {heading}{date}")
     if not re.search(r"^- ", section[1], re.MULTILINE):
-        raise Refused(f"CHANGELOG.md says nothing below [{heading}]; list what is new there")
+        raise Refused(f"CHANGELOG.md says nothing below {heading}; list what is new there")
 
 
 def export(release: Release) -> None:

@@ -44,12 +44,13 @@ def _members(name: str, file: IO[bytes]) -> Iterator[tuple[str, str]]:
     except tarfile.ReadError:
         return
     with archive:
-        for member in archive:
+        for number, member in enumerate(archive):
             content = archive.extractfile(member).read() if member.isreg() else b""  # type: ignore[union-attr]
             about = f"{member.mode:o} {member.uid} {member.mtime} {member.linkname}"
-            yield member.name, f"{about} {_sha256(content)}"
-            for inner, told in _members(member.name, BytesIO(content)):
-                yield f"{member.name}!{inner}", told
+            name = f"blob {number}" if "blobs/" in member.name else member.name
+            yield name, f"{about} {_sha256(content)}"
+            for inner, told in _members(name, BytesIO(content)):
+                yield f"{name}: {inner}", told
 
 
 def _sha256(content: bytes) -> str:
