@@ -188,11 +188,11 @@ release: .venv/developing build/site/venv/installed ## all that a release consis
 	BASE=$(BASE) $(BIN)/python -m scripts.release "$(REPOSITORY)"
 
 .PHONY: release-test
-release-test: .venv/developing build/site/venv/installed release-tools ## a release built twice, compared, and its image started, as root
+release-test: .venv/developing build/site/venv/installed release-tools tools ## a release built twice and compared, its image started from the archive, as root
 	$(BIN)/python -m tests.release
 
 .PHONY: release-test-short
-release-test-short: .venv/developing build/site/venv/installed release-tools ## the same with one build, as CI does
+release-test-short: .venv/developing build/site/venv/installed release-tools tools ## the same with one image, as CI does
 	$(BIN)/python -m tests.release --short
 
 .PHONY: release-tools

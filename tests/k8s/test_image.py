@@ -1,45 +1,33 @@
-"""The image's steps, done by hand in an empty folder, make a service that starts where nothing can be written."""
+"""What the Dockerfile says, and what `make image` asks an engine for; tests/release starts the image itself."""
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from service.distribution import find_commit
-from tests.driving.ports import lasting_ports
-from tests.driving.program import Program
-from tests.k8s import read_only
-from tests.k8s.asking import ask
-from tests.k8s.dockerfile import REPOSITORY, Image, instructions
 from tests.k8s.rendered import K8S
 
-CONFIG = """\
-issuer: http://localhost:8080
-api_resources: [{name: api1}]
-clients:
-  - client_id: machine
-    client_secrets: [{sha256: "b13z1hoikMvamifVhPp+UJwoEdqP1n6rDcXDnDeJu34="}]
-    allowed_grant_types: [client_credentials]
-    allowed_scopes: [api1]
-"""
+REPOSITORY = Path(__file__).parents[2]
 
 
-def test_the_steps_make_a_service_that_issues_a_token(tmp_path: Path) -> None:
-    image = Image(tmp_path / "image")
-    image.build()
-    assert imports(image, "service", "aiohttp") == []
-    assert imports(image, "pip", "hatchling") == ["pip", "hatchling"]
-    assert without_bytecode(image) == []
-    with running(image, tmp_path) as url:
-        assert token_of(url)["token_type"] == "Bearer"
+def instructions() -> list[tuple[str, str]]:
+    """Each instruction with what follows it, lines that go on joined."""
+    text = (REPOSITORY / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def test_everything_that_is_copied_is_seen_by_the_engine() -> None:
+    seen = {
+        line[1:] for line in (REPOSITORY / ".dockerignore").read_text().split() if line[0] == "!"
+    }
+    copied = [rest.split()[:-1] for word, rest in instructions() if word == "COPY"]
+    assert {name for names in copied if names[0] != "--from=build" for name in names} == seen
 
 
 def test_the_user_is_the_pods_own_and_a_number() -> None:
@@ -119,53 +107,3 @@ def version() -> str:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     found: str = project["version"]
     return found
-
-
-def imports(image: Image, *names: str) -> list[str]:
-    """The modules that the image's Python does not find."""
-    find = (
-        "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
-    )
-    python = image.root / "app/.venv/bin/python"
-    found = subprocess.run(
-        [str(python), "-c", find, *names], capture_output=True, text=True, check=True, cwd="/"
-    )
-    return found.stdout.split()
-
-
-def without_bytecode(image: Image) -> list[Path]:
-    """Return the sources that each start would compile, because the result cannot be written."""
-    return [
-        source
-        for source in (image.root / "app/service").rglob("*.py")
-        if not list((source.parent / "__pycache__").glob(f"{source.stem}.*.pyc"))
-    ]
-
-
-@contextmanager
-def running(image: Image, folder: Path) -> Iterator[str]:
-    """The image's own command, with a configuration."""
-    config = folder / "config.yaml"
-    config.write_text(CONFIG)
-    (port,) = lasting_ports(1)
-    given = {**image.environ, "SERVICE_CONFIG": str(config), "SERVICE_PORT": str(port)}
-    environ = ["env", "-i", *(f"{name}={value}" for name, value in given.items())]
-    closed = [sys.executable, read_only.__file__, "--"] if read_only.available() else []
-    program = Program([*environ, *closed, *image.entry_point, *image.command], {})
-    try:
-        program.url()
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        program.kill()
-
-
-def token_of(url: str) -> dict[str, object]:
-    form = {
-        "grant_type": "client_credentials",
-        "client_id": "machine",
-        "client_secret": "machine-secret",
-    }
-    status, body = ask(f"{url}/connect/token", form)
-    assert status == 200
-    answer: dict[str, object] = json.loads(body)
-    return answer
