@@ -1,6 +1,6 @@
 """Builds a release into dist/: `make release`, from a checkout that is its commit.
 
-Everything but the provenance has the same bytes each time (docs/contributing/releasing.md).
+Everything but the provenance has the same bytes each time (docs/releasing.md).
 """
 
 from __future__ import annotations
