@@ -23,7 +23,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Release:
-    """What everything in a release has in common."""
+    """The commit that a release is built from, and its tag."""
 
     commit: str
     time: int

@@ -1,4 +1,4 @@
-"""What the Dockerfile says, and what `make image` asks an engine for; tests/release starts the image itself."""
+"""The Dockerfile keeps its promises, and `make image` finds an engine; tests/release starts the image itself."""
 
 from __future__ import annotations
 

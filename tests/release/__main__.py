@@ -26,7 +26,14 @@ from tests.release.comparing import differences, digests
 from tests.release.container import Container, container_running
 
 BASE = REPOSITORY / "build/debian-base.tar"
-HELM = (REPOSITORY / "build/bin/helm", "template", "a", "--kube-version=1.34")
+PROD = REPOSITORY / "k8s/overlays/prod/config/config.yaml"
+HELM = (
+    REPOSITORY / "build/bin/helm",
+    "template",
+    "a",
+    "--kube-version=1.34",
+    f"--set-file=config={PROD}",
+)
 ELSEWHERE = "https://code.example/token-service"
 WHOLE = ("-m", "scripts.release", ELSEWHERE)
 PART = f"""\
@@ -64,7 +71,7 @@ def clone(folder: Path, umask: int) -> None:
 
 
 def build(folder: Path, umask: int, command: Sequence[str]) -> Path:
-    """What a command builds in a fresh clone."""
+    """Run a command that builds in a fresh clone; the folder that it builds into."""
     clone(folder, umask)
     environ = {**os.environ, "BASE": f"oci-archive:{BASE}"}
     subprocess.run([sys.executable, *command], cwd=folder, check=True, umask=umask, env=environ)

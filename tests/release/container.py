@@ -67,7 +67,7 @@ def container_running(
 def specify(
     spec: dict[str, Any], image: Mapping[str, Any], folder: Path, environ: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What runc is asked for: what the image says, on the network of this machine."""
+    """Ask runc for what the image says, on the network of this machine."""
     user, _, group = image["User"].partition(":")
     spec["process"] |= {
         "terminal": False,

@@ -17,13 +17,13 @@ from scripts.release.archives import unpack_image, write_archive
 @pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz"])
 def test_archive_of_the_same_files_is_the_same(tmp_path: Path, name: str) -> None:
     written = []
+    archive = tmp_path / name
     for number, mode in enumerate((0o600, 0o664)):
         folder = tmp_path / str(number)
         for file in sorted("ab", reverse=bool(number)):
             (folder / file).mkdir(parents=True)
             (folder / file / "text").write_text(file)
             (folder / file / "text").chmod(mode)
-        archive = tmp_path / f"{number}-{name}"
         write_archive(folder, archive, prefix="top", time=1_000_000)
         written.append(archive.read_bytes())
     assert written[0] == written[1]
