@@ -54,7 +54,7 @@ def check(method: str, path: str, answer: Answer) -> None:
 
 
 def resolve(value: dict[str, Any]) -> dict[str, Any]:
-    """What a reference leads to, or the value itself."""
+    """Return the value that a reference leads to, or the value itself."""
     if "$ref" not in value:
         return value
     found: Any = DESCRIPTION

@@ -10,6 +10,7 @@ from service.admin.views.page import Page, Paging, bad_cursor, cursor_after
 from service.admin.ways.answers import WhyView, choose_edges, explain_reach, find_edges
 from service.admin.ways.drawing import Edge, WayView, as_svg
 from service.admin.ways.places import find_workloads
+from service.config.configuration import collector_paused
 from service.config.reload import short_turns
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import InvalidRequest
@@ -73,7 +74,7 @@ async def _run_apart(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
     """Run what takes long for ten thousand clients in a thread, which lets requests go first."""
 
     def run() -> T:
-        with short_turns():
+        with short_turns(), collector_paused():
             return work(*args, **kwargs)
 
     return await asyncio.to_thread(run)
