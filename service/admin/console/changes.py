@@ -17,7 +17,7 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
 
-PATH = "/confirm"
+PATH, SIGNED_OUT = "/confirm", "/signed-out"
 
 Answer = Callable[[Acting, AdminRequest], Awaitable[Reply]]
 
@@ -161,6 +161,9 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
         names = {change.id_name: asked["id"]} if change.id_name else {}
         row = AdminRequest(caller=caller, path=names, query=Params({}), read_body=_no_body)
         await change.answer(self.acting, row)
+        if await self.visits.operators.find(visit.operator.cookie) is None:
+            # It was the operator's own session; `form-action` allows no redirect to the login page.
+            return self.visits.go(SIGNED_OUT)
         return self.visits.go(with_query(asked["back"], {"done": change.name}))
 
     def _read(self, visit: Visit) -> tuple[Change, dict[str, str]]:

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from service.admin.console.changes import PATH as CONFIRM
-from service.admin.console.changes import Confirmation
+from service.admin.console.changes import SIGNED_OUT, Confirmation
 from service.admin.console.registry_pages import RegistryPages
 from service.admin.console.user_pages import UserPages
 from service.admin.console.visits import ConsoleVisits, Visit
@@ -58,7 +58,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
             "/outbox": self.outbox,
             CONFIRM: self.confirmation.page,
             "/callback": self.callback,
-            "/signed-out": self.signed_out,
+            SIGNED_OUT: self.signed_out,
         }
         forms = {
             "/explain": self.explain,
@@ -147,7 +147,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         """End the session."""
         visit = await self.visits.open_form(request)
         await self.visits.operators.end(visit.operator)
-        response = self.visits.go("/signed-out")
+        response = self.visits.go(SIGNED_OUT)
         self.visits.cookies.set(response, Cookie.SESSION, "", max_age=0)
         return response
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 
 import msgspec
 import structlog
@@ -223,9 +224,11 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         self, request: web.Request, error: OAuthError, *, continue_href: str = ""
     ) -> web.Response:
         operator = None
-        if not isinstance(error, ServerError):
+        if error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             operator = await self._find_operator(request)
             self._audit(request, error, operator)
+        if isinstance(error, (FormExpired, SignInRefused)):
+            continue_href = self.pages.url("/")
         context = {
             "heading": _HEADINGS.get(type(error), "This didn’t work"),
             "error": error.code,
@@ -246,6 +249,9 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             return None  # such as a store that is unavailable
 
     def _audit(self, request: web.Request, error: OAuthError, operator: Operator | None) -> None:
+        """Note what was refused; that there is no such page refuses nobody."""
+        if isinstance(error, NotFound):
+            return
         self.emit(
             AdminRefused(
                 method=request.method,

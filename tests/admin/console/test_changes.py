@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from service.admin.console.changes import CHANGES
 from service.events.admin import AdminAction
 from tests.admin.console.conftest import ALICE, Change, Operator
 from tests.admin.console.test_signing_in import refusals
@@ -213,3 +214,66 @@ async def test_operator_ends_grants_of_a_user(operator: Operator, service: Runni
     await operator.enter()
     await operator.confirm("end-grants", ALICE)
     assert not await service.is_active(tokens["access_token"])
+
+
+EVERY_CHANGE = {
+    "end-sessions": "rita",
+    "end-grants": "rita",
+    "remove-factors": "rita",
+    "unlock": "rita",
+    "end-session": "S" * 16,
+    "end-grant": "G" * 16,
+    "end-client-grants": "web",
+    "delete-client": "dc_" + "A" * 16,
+    "rotate-keys": "",
+    "retry": "logout.unknown",
+}
+
+
+def test_every_change_is_tried() -> None:
+    assert EVERY_CHANGE.keys() == CHANGES.keys()
+
+
+@pytest.mark.parametrize("name", EVERY_CHANGE)
+async def test_change_is_made_by_the_row_of_the_admin_api(
+    operator: Operator, events: list[object], name: str
+) -> None:
+    await operator.enter()
+    page = await operator.confirm(name, EVERY_CHANGE[name])
+    if name == "retry":  # of a message that there is not
+        assert (page.status, page.text_of("error")) == (404, "not_found")
+        return
+    assert (page.status, page.text_of("done")) == (200, CHANGES[name].done)
+    ((_, client_id, subject),) = actions(events)
+    assert (client_id, subject) == ("admin-console", ALICE)
+
+
+async def test_form_after_the_idle_end_changes_nothing(
+    operator: Operator, service: RunningService, clock: Clock, events: list[object]
+) -> None:
+    await operator.enter()
+    asked = await operator.open(END)
+    clock.forward(minutes=16)
+    answer = await operator.submit(asked, operator.form_of(asked, "/confirm"))
+    assert (answer.status, answer.text_of("error")) == (403, "invalid_request")
+    assert answer.element("continue")["href"] == "/"
+    assert await sessions_of(service) == 1
+    assert refusals(events) == [("invalid_request", None)]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
+async def test_other_methods_change_nothing(operator: Operator, method: str) -> None:
+    await operator.enter()
+    answer = await operator.request(method, operator.console + END)
+    assert answer.status == 405
+
+
+async def test_body_that_is_no_form_changes_nothing(operator: Operator) -> None:
+    await operator.enter()
+    answer = await operator.request(
+        "POST",
+        f"{operator.console}/confirm",
+        data=b'{"change": "end-sessions"}',
+        headers={"Content-Type": "application/json"},
+    )
+    assert (answer.status, answer.text_of("error")) == (415, "invalid_request")

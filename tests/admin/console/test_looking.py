@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
 from tests.admin.console.conftest import ALICE, HOSTILE, Operator
 from tests.admin.console.test_changes import signed_in
+from tests.conftest import Start
 from tests.driving.service import RunningService
 
 ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;"
@@ -163,3 +165,26 @@ async def test_token_in_the_address_is_not_read(operator: Operator) -> None:
     page = await operator.open("/explain?subject=at_made-up")
     assert not page.has("explained")
     assert "at_made-up" not in page.text
+
+
+async def test_300_clients_are_a_list_with_a_picture_of_what_is_found(
+    start: Start, config: dict[str, Any]
+) -> None:
+    public = {"require_client_secret": False, "allowed_grant_types": ["authorization_code"]}
+    config["clients"] += [
+        {
+            "client_id": f"shop-{number}",
+            "allowed_scopes": ["openid", "api1"],
+            "redirect_uris": ["https://shop.example/callback"],
+            **public,
+        }
+        for number in range(300)
+    ]
+    operator = Operator(await start(config))
+    whole = await operator.enter(path="/clients")
+    assert whole.has("too-many")
+    assert "<figure" not in whole.text
+    found = await operator.open("/clients?find=shop-29")
+    assert not found.has("too-many")
+    assert found.text.count('class="node client"') == 11
+    await operator.close()

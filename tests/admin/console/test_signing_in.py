@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 
 from service.admin.console.sign_in import is_page
+from service.config.schema.server import Session
 from service.events.admin import AdminRefused
+from service.web.pages.cookies import Cookie
+from service.wiring.serving import build_cookies
 from tests.admin.console.conftest import ALICE, Change, Operator
 from tests.conftest import Clock, Start
 from tests.driving.registry import fresh_configuration
@@ -222,3 +225,20 @@ async def test_names_of_clients_are_text(operator: Operator) -> None:
     page = await operator.enter(path="/clients?find=hostile")
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
+
+
+def test_cookies_are_bound_to_an_https_host() -> None:
+    cookies = build_cookies("https://admin.example:8443", Session(cookie_name="console"))
+    response = web.Response()
+    cookies.set(response, Cookie.SESSION, "value", max_age=None)
+    written = response.cookies["__Host-console"].OutputString()
+    assert written == "__Host-console=value; HttpOnly; Path=/; SameSite=Lax; Secure"
+
+
+async def test_operators_of_all_tenants_sign_in_where_requests_need_one(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config |= {"tenants": [{"name": "acme"}], "tenants_required": True}
+    operator = Operator(await start(config))
+    assert (await operator.enter()).status == 200
+    await operator.close()
