@@ -130,7 +130,7 @@ class Stores:
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
         self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
         # Under the digest of the cookie of the admin console, who has signed in there and how:
-        self.console_sessions = Records(prefix, "cs", Authorization, 4)  # 15 minutes unused
+        self.console_sessions = Records(prefix, "cs", Authorization)  # 15 minutes unused
         # Under the digest of a user or session at an identity provider (identity/provider_sessions.py):
         self.provider_sessions = Index(prefix, "px", MAX_MEMBERS)  # those here that came from it
         self.provider_accounts = Index(prefix, "pt", MAX_MEMBERS)  # identity/provider_accounts.py
