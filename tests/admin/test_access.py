@@ -152,3 +152,13 @@ async def test_answers_have_the_headers_that_protect_browsers(admin: Admin) -> N
 async def test_scripts_of_other_origins_may_not_call_it(admin: Admin) -> None:
     answer = await admin("GET", REGISTRY, headers={"Origin": "https://web.example"})
     assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize("client", [None, "watching"])
+async def test_refusal_does_not_tell_whether_there_is_such_a_user(
+    service: RunningService, client: str | None
+) -> None:
+    token = None if client is None else await token_of(service, client, "admin.read")
+    known = await service.admin("DELETE", SESSIONS, token)
+    unknown = await service.admin("DELETE", "/admin/users/none/sessions", token)
+    assert (known.status, known.body) == (unknown.status, unknown.body)
