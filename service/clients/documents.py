@@ -27,7 +27,7 @@ from service.model.client import Client, Permissions
 from service.model.client_entry import Mark
 from service.model.client_metadata import RegisteredClient, marked, registered_names
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
-from service.model.request_context import current_request
+from service.model.request_context import caller, current_request
 from service.protocol.errors import (
     InvalidClient,
     InvalidClientMetadata,
@@ -197,8 +197,8 @@ class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
     async def _count(self, url: ClientIdUrl) -> None:
         """Count a fetch; callers who name many URLs at a host do not keep out its known clients."""
         request = current_request.get()
-        if request is not None and request.find_caller is not None:
-            await self.per_network.count_network(request.find_caller())
+        if request is not None and request.find_address is not None:
+            await self.per_network.count_network(caller())
         if self._clients.get_stale(url.url) is None:
             await self.per_host.count(url.host)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from typing import Any
 
 import msgspec
 
@@ -14,8 +15,10 @@ class CurrentRequest(msgspec.Struct):
     id: str
     store_seconds: float
     """The seconds that it may still wait for Redis; other waiting is not counted."""
-    find_caller: Callable[[], str] | None = None
-    """Finds the address that it comes from; None where nothing asks for it."""
+    message: object = None
+    """The request itself, for the function below: nearly none needs to bind both."""
+    find_address: Callable[[Any], str] | None = None
+    """Finds the address that a request comes from; None where nothing asks for it."""
     client_key: Mapping[str, str] | None = None
     """The key that has authenticated its client: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
 
@@ -30,7 +33,9 @@ current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=
 def caller() -> str:
     """Return the address that the current request comes from; empty where nothing asks for it."""
     request = current_request.get()
-    return "" if request is None or request.find_caller is None else request.find_caller()
+    if request is None or request.find_address is None:
+        return ""
+    return request.find_address(request.message)
 
 
 def request_id() -> str | None:

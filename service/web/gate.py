@@ -33,7 +33,7 @@ from service.web.endpoint import (
     WholeRequest,
     json_answer,
 )
-from service.web.proxy import OPERATIONS, ClientAddress, Mount
+from service.web.proxy import OPERATIONS, Mount
 from service.webhooks.queueing import EventQueue
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -101,7 +101,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     max_body_bytes: int
     store_timeout: float
     """Seconds that one command of the store may take."""
-    caller: ClientAddress
+    find_caller: Callable[[Message], str]
     """Finds the caller's address for what counts by it."""
     emit: Emit
     event_queue: EventQueue | None
@@ -162,10 +162,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         endpoint: str | None,
     ) -> A | Answer:
         started, request_id = perf_counter(), _request_id(request)
-        find_caller = partial(self.caller.find, request)
-        current_request.set(
-            CurrentRequest(request_id, COMMANDS * self.store_timeout, find_caller=find_caller)
-        )
+        seconds = COMMANDS * self.store_timeout
+        current_request.set(CurrentRequest(request_id, seconds, request, self.find_caller))
         try:
             answered: A | Answer = await handler(request)
         except OAuthError as error:

@@ -283,7 +283,7 @@ def build_application(
         security_headers=SecurityHeaders(is_https=(url or shared.issuer).startswith("https:")),
         draining=draining,
         max_body_bytes=server.max_body_bytes,
-        caller=build_client_address(server),
+        find_caller=build_client_address(server).find,
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         event_queue=shared.event_queue,
