@@ -130,6 +130,7 @@ EXAMPLES: Mapping[str, object] = {
         scope=frozenset({"openid"}),
         subject="818727",
         auth_time=NOON,
+        created_at=NOON,
     ),
     "rm": True,
     "lu": "2026-11-27",
@@ -195,7 +196,7 @@ EXAMPLES: Mapping[str, object] = {
         answers=Answers(
             session_id="hYy_pJH3FKK5VJbM",
             subject="818727",
-            auth_time=NOON,
+            authenticated_at=NOON,
             account_selected=True,
             completed=frozenset({"/account/terms"}),
             consented_scope=frozenset({"openid"}),
