@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, ViewportSize
 
-from tests.browser.conftest import DESKTOP
 from tests.driving.chromium import CHROMIUM
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
@@ -27,7 +26,9 @@ def config() -> dict[str, Any]:
 async def page(request: pytest.FixtureRequest, chromium: Browser) -> AsyncIterator[Page]:
     """A window of which the browser's console has nothing to say."""
     context = await chromium.new_context(
-        viewport=DESKTOP, locale="en", java_script_enabled=request.param
+        viewport=ViewportSize(width=1280, height=900),
+        locale="en",
+        java_script_enabled=request.param,
     )
     page, complaints = await context.new_page(), list[str]()
     page.on("console", lambda message: complaints.append(message.text))
