@@ -70,7 +70,7 @@ def _explain_token(settings: Configuration, token: str) -> Rows:
     async def load_and_explain(shared: Shared) -> Rows:
         features = Features(shared)
         await features.key_source.load()
-        return [*(await explain_token(features, token)).items()]
+        return [*(await explain_token(features.explained, token)).items()]
 
     return on_store(settings, load_and_explain)
 
@@ -83,7 +83,7 @@ def _explain_url(settings: Configuration, url: str) -> Rows:
         features = Features(shared)
         if is_signed:
             await features.key_source.load()
-        return await explain_url(features, url)
+        return await explain_url(features.explained, url)
 
     return (on_store if is_signed else with_shared)(settings, load_and_explain)
 
@@ -126,7 +126,7 @@ async def _explain_line(features: Features, line: Line) -> Rows:
         refused = msgspec.convert(line, RefusedValue)
     except msgspec.ValidationError:
         return rows
-    registered = await explain_value(features, refused)
+    registered = await explain_value(features.explained, refused)
     return rows + [row for row in registered if row[0] not in {"parameter", "sent"}]
 
 

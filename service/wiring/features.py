@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from service.admin.explain.parts import Parts
 from service.authorize.checks import ArrivingRequests, RequestReader
 from service.authorize.parameters import CIBA, KEPT
 from service.authorize.parking import Parking
@@ -69,6 +70,11 @@ class Features:
     @cached_property
     def key_source(self) -> KeySource:
         return identities.open_key_source(self.shared)
+
+    @property
+    def explained(self) -> Parts:
+        """These parts, as explanations read them."""
+        return self  # pyright: ignore[reportReturnType] - it takes no cached property for a property
 
     @property
     def ring(self) -> KeyRing:

@@ -40,6 +40,6 @@ def build_views(features: Features, uses: SecretUses) -> Views:
         keys=KeyViews(source=features.key_source),
         registry=shared.registry,
         reach=ReachViews(shared.registry),
-        explanations=ExplainViews(features),
+        explanations=ExplainViews(features.explained),
         outbox=OutboxViews(open_outboxes(shared)),
     )

@@ -41,11 +41,10 @@ class OutboxViews(msgspec.Struct, frozen=True):
 
     async def read(self, state: str, paging: Paging) -> OutboxView:
         """Return a page of the messages in this state; raise InvalidRequest for another one."""
-        named = next((one for one in STATES if one == state), None)
-        if named is None:
+        if state not in STATES:
             raise InvalidRequest(f"state is not one of {', '.join(STATES)}")
         try:
-            page = await self.outboxes.read(state=named, cursor=paging.after, limit=paging.limit)
+            page = await self.outboxes.read(state=state, cursor=paging.after, limit=paging.limit)
         except ValueError as error:
             raise bad_cursor() from error
         return OutboxView(

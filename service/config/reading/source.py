@@ -113,12 +113,11 @@ class Source:
     def find_lines(self, section: str) -> EntryLines:
         """Return files and lines of all entries of a list."""
         _, listed = find_below(self._root, section)
-        entries = listed.value if isinstance(listed, yaml.SequenceNode) else []
-        names = [entry.start_mark.name for entry in entries]
+        entries: list[yaml.Node] = listed.value if isinstance(listed, yaml.SequenceNode) else []
+        names = [str(entry.start_mark.name) for entry in entries]
         files = [(at, name) for at, name in enumerate(names) if at == 0 or name != names[at - 1]]
-        return EntryLines(
-            tuple(files), array("I", [entry.start_mark.line + 1 for entry in entries])
-        )
+        lines = [int(entry.start_mark.line) + 1 for entry in entries]
+        return EntryLines(tuple(files), array("I", lines))
 
 
 def _parse(paths: Iterable[Path], files: FilesRead) -> list[yaml.Node]:
