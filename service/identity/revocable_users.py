@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from service.identity import provider_accounts
+from service.identity.providers.accounts import has_verified
 from service.identity.providers.claims import find_linked_subject
 from service.identity.users import Directory
 from service.model.authorization import Authorization
@@ -102,7 +103,9 @@ class RevocableUsers(msgspec.Struct, frozen=True, kw_only=True):
         listed = {*await provider_accounts.find_by_email(self.stores, believed, email)}
         found = [one for one in listed if await self._may_ask_for(caller, one, is_its_own=True)]
         user = await self.users.by_email(email)
-        if user is not None and user.sub not in found and await self._may_ask_for(caller, user.sub):
+        if user is not None and (user.sub in found or not has_verified(user, email)):
+            user = None
+        if user is not None and await self._may_ask_for(caller, user.sub):
             found.append(user.sub)
         if not found and self.users.email_gap is not None:
             raise UnusableSubject("users.source cannot find users by e-mail address")

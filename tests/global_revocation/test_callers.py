@@ -158,3 +158,34 @@ async def test_an_unavailable_source_is_no_unknown_user(
     monkeypatch.setattr(service.features.shared.users, "by_subject", fail)
     answer = await ask_as(service, "siem", opaque(ALICE))
     assert answer.refusal == (503, "temporarily_unavailable")
+
+
+async def test_a_source_that_finds_an_address_that_is_not_verified_is_not_believed(
+    service: RunningService, app: ClientApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = service.features.shared.users
+    bob = await users.by_subject("88421113")
+
+    async def find(_: str) -> Any:
+        return bob
+
+    monkeypatch.setattr(users, "by_email", find)
+    tokens = await app.tokens("bob")
+    answer = await ask_as(service, "siem", email("bob@example.com"))
+    assert answer.refusal == (404, "unknown_user_id")
+    assert await service.is_active(tokens["access_token"])
+
+
+async def test_a_source_that_answers_with_another_user_is_not_believed(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = service.features.shared.users
+    bob = await users.by_subject("88421113")
+
+    async def find(_: str) -> Any:
+        return bob
+
+    monkeypatch.setattr(users, "by_subject", find)
+    answer = await ask_as(service, "siem", opaque("88421113 "))
+    assert answer.refusal == (404, "unknown_user_id")
+    assert (await ask_as(service, "siem", opaque("88421113"))).status == 204

@@ -53,7 +53,7 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         ):
             return who
         user = await self.users.by_email(email)
-        if user is None or not _has_verified(user, email) or not self._may_link(provider, user):
+        if user is None or not has_verified(user, email) or not self._may_link(provider, user):
             return who
         return self._sign_in_to(user, who, {}, named="e-mail address")
 
@@ -82,7 +82,7 @@ def _find_verified_email(claims: Mapping[str, object]) -> str | None:
     return email if isinstance(email, str) and email.isascii() and is_verified else None
 
 
-def _has_verified(user: User, email: str) -> bool:
+def has_verified(user: User, email: str) -> bool:
     """Return whether the user store has found what it was asked for: it may be the operator's own."""
     known = user.claims.get("email")
     is_verified = user.claims.get("email_verified") is True
