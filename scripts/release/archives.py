@@ -16,7 +16,10 @@ WHITEOUT = ".wh."
 
 
 def write_archive(folder: Path, archive: Path, *, prefix: str, time: int) -> None:
-    """Write the files of a folder as tar, or as tar.gz where the name ends so: sorted, all of root's, of one time."""
+    """Write the files of a folder as tar, or as tar.gz where the name ends so: sorted, all of root's, of one time.
+
+    A link becomes the file that it leads to, which may be outside of the folder.
+    """
 
     def normalise(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
@@ -32,7 +35,7 @@ def write_archive(folder: Path, archive: Path, *, prefix: str, time: int) -> Non
                 gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=time)
             )
         tar = opened.enter_context(
-            tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT)
+            tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT, dereference=True)
         )
         for path in sorted(folder.rglob("*")):
             name = PurePosixPath(prefix, path.relative_to(folder).as_posix())

@@ -26,13 +26,10 @@ from tests.release.comparing import differences, digests
 from tests.release.container import Container, container_running
 
 BASE = REPOSITORY / "build/debian-base.tar"
-PROD = REPOSITORY / "k8s/overlays/prod/config/config.yaml"
 HELM = (
-    REPOSITORY / "build/bin/helm",
-    "template",
-    "a",
-    "--kube-version=1.34",
-    f"--set-file=config={PROD}",
+    *(REPOSITORY / "build/bin/helm", "template", "a", "--kube-version=1.34"),
+    f"--set-file=config={REPOSITORY}/k8s/overlays/prod/config/config.yaml",
+    f"--values={REPOSITORY}/tests/k8s/chart_values.yaml",
 )
 ELSEWHERE = "https://code.example/token-service"
 WHOLE = ("-m", "scripts.release", ELSEWHERE)

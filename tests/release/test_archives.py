@@ -31,6 +31,17 @@ def test_archive_of_the_same_files_is_the_same(tmp_path: Path, name: str) -> Non
         assert tar.getnames() == ["top/a", "top/a/text", "top/b", "top/b/text"]
 
 
+def test_link_in_an_archive_is_the_file_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("outside")
+    (tmp_path / "folder/link").symlink_to("../text")
+    write_archive(tmp_path / "folder", tmp_path / "a.tar", prefix="", time=0)
+    with tarfile.open(tmp_path / "a.tar") as tar:
+        read = tar.extractfile("link")
+        assert read
+        assert read.read() == b"outside"
+
+
 def test_later_layers_replace_and_remove_files_of_earlier_ones(tmp_path: Path) -> None:
     archive = image(
         tmp_path, {"a": "1", "b": "1", "c/d": "1"}, {"a": "2", ".wh.b": "", ".wh.c": ""}
