@@ -52,13 +52,9 @@ def add_providers(members: RealmMembers, found: Found) -> frozenset[str]:
 
 def _entry(node: Node, found: Found) -> dict[str, object] | None:
     kind, config = node.required_text("providerId"), node.below("config")
-    if not node.flag("enabled", True):
-        found.report.leave_out(node.place, "a provider that is disabled", "nothing to do")
-        return None
-    if node.flag("linkOnly") or config.flag("linkOnly"):
-        message = "a provider by which no user may sign in"
-        remedy = "add it only if its users may sign in: accounts are not linked by users here"
-        found.report.leave_out(f"{node.place}.linkOnly", message, remedy)
+    refusal = _refuse(node, kind, config)
+    if refusal is not None:
+        found.report.leave_out(*refusal)
         return None
     specific = _specific(kind, config)
     if specific is None:
@@ -91,12 +87,33 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
     }
 
 
+def _refuse(node: Node, kind: str, config: Node) -> tuple[str, str, str] | None:
+    """Return why no user here may sign in as there, and what to do; None for others."""
+    if not node.flag("enabled", True):
+        return node.place, "a provider that is disabled", "nothing to do"
+    if node.flag("linkOnly") or config.flag("linkOnly"):
+        message = "a provider by which no user may sign in"
+        remedy = "add it only if its users may sign in: accounts are not linked by users here"
+        return f"{node.place}.linkOnly", message, remedy
+    if kind == "google" and _google_domains(config) in ([], ["*"]):
+        message = "users of every domain of Google, which no condition names"
+        remedy = "add the provider with allowed_claims: [{hd: […]}] of your domains; without it, every Google account may sign in"
+        return f"{node.place}.config.hostedDomain", message, remedy
+    return None
+
+
+def _google_domains(config: Node) -> list[str] | None:
+    """Return the domains that Keycloak compares `hd` with, which it splits at each comma; None where it does not."""
+    written = config.text("hostedDomain")
+    return [each for each in written.split(",") if each] if written else None
+
+
 def _specific(kind: str, config: Node) -> Mapping[str, object] | None:
     if kind in {"oidc", "keycloak-oidc"}:
         return {"issuer": config.required_text("issuer")}
     if kind == "google":
-        domain = config.text("hostedDomain")
-        allowed = {"allowed_claims": [{"hd": [domain]}]} if domain else {}
+        domains = _google_domains(config)
+        allowed = {"allowed_claims": [{"hd": domains}]} if domains else {}
         return {"issuer": "https://accounts.google.com", **allowed}
     return _GITHUB if kind == "github" and not config.text("baseUrl") else None
 
