@@ -1,4 +1,4 @@
-"""A user with ten thousand sessions or grants holds nobody up."""
+"""A user with ten thousand sessions or grants does not delay others."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def longest_turn(work: Any) -> float:
         ("DELETE", f"/admin/users/{ALICE}/sessions"),
     ],
 )
-async def test_ten_thousand_sessions_hold_nobody_up(
+async def test_ten_thousand_sessions_do_not_delay_others(
     admin: Admin, service: RunningService, method: str, path: str
 ) -> None:
     await sign_in_often(service, MANY)
@@ -102,7 +102,7 @@ async def test_ten_thousand_sessions_hold_nobody_up(
 
 
 @pytest.mark.parametrize("path", [f"/admin/users/{ALICE}/grants", "/admin/clients/web/grants"])
-async def test_ten_thousand_grants_hold_nobody_up(
+async def test_ten_thousand_grants_do_not_delay_others(
     admin: Admin, service: RunningService, path: str
 ) -> None:
     await grant_often(service, MANY)

@@ -35,6 +35,13 @@ def test_no_way_from_outside_leads_to_the_metrics(manifests: Manifests) -> None:
     }
 
 
+def test_no_service_leads_to_the_admin_listener(manifests: Manifests) -> None:
+    ports = {
+        port["targetPort"] for each in manifests.every("Service") for port in each["spec"]["ports"]
+    }
+    assert ports <= {"http", "https", "management", "redis", "mtls"}
+
+
 def test_the_ingress_ends_tls_for_every_host_of_the_issuer() -> None:
     (ingress,) = rendered("prod").every("Ingress")
     hosts = {rule["host"] for rule in ingress["spec"]["rules"]}
