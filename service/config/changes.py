@@ -23,14 +23,17 @@ _DERIVED = frozenset(
 )
 """Fields that follow from other entries and fields, whose changes are shown."""
 _RELOADED = frozenset(
-    f"admin.{key}" for key in ("allowed_users", "readers", "writers", "required_acr")
+    (
+        *(f"admin.{key}" for key in ("allowed_users", "readers", "writers", "required_acr")),
+        "signing.verify_only",
+    )
 )
 """Settings that a reload changes with the registry."""
 _NAMING_FIELDS = ("username", "acr", "handler")
 
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:
-    """Yield the settings outside of the registry that differ, such as `server.port`."""
+    """Yield the settings outside of the registry that differ and that only a restart applies, such as `server.port`."""
     for name in Settings.__struct_fields__:
         old, new = getattr(before, name), getattr(after, name)
         if isinstance(old, msgspec.Struct) and isinstance(new, msgspec.Struct):

@@ -63,8 +63,8 @@ class ReloadableRegistry:
         """The settings that the last reload has read and that count from the next start on."""
         self._read = read
         self._emit = emit
-        self.prepare: Callable[[Registry], None] = lambda _: None
-        """Makes what depends on the next registry; its CannotServe keeps the present one."""
+        self.prepare: Callable[[Configuration], None] = lambda _: None
+        """Makes what depends on the next configuration; its CannotServe keeps the present one."""
 
     @short_turns()
     @collector_paused()
@@ -78,7 +78,7 @@ class ReloadableRegistry:
             self.files = read.files
             try:
                 check()
-                self.prepare(read.registry)
+                self.prepare(read)
             except CannotServe as error:
                 problem = read.problem(error.finding)
                 raise ConfigError([problem], read.files) from error

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
-from service.config.schema.server import Signing
+from service.config.schema.server import Signing, VerifyOnly
 from service.config.schema.server import SigningKey as KeyFile
 from service.events.event import Emit
 from service.events.timings import EmitTiming, ignore_timing
@@ -62,12 +62,12 @@ class FileKeys:
         """Return whether this process has the key."""
         return key in self._keys
 
-    def read_files(self) -> None:
+    def read_files(self, verify_only: Sequence[VerifyOnly] = ()) -> None:
         """Take the keys that the files hold now; if one is wrong (KeyFileError), keep the present keys.
 
         A key that no file holds any more has retired: it signs nothing, and is published as long as its tokens live.
         """
-        self.verify_only.read_files()
+        self.verify_only.read_files(verify_only)
         read = read_key_files(self.files, self.ring.algorithms)
         present, now = {key.kid for key in read.values()}, self.now()
         retired = {

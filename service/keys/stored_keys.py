@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -11,6 +11,7 @@ import orjson
 import structlog
 from msgspec.structs import replace
 
+from service.config.schema.server import VerifyOnly
 from service.events.event import Emit, Event
 from service.events.operations import KeyAnnounced, KeyRetired, KeyRotated
 from service.keys import schedule
@@ -79,9 +80,9 @@ class StoredKeys(msgspec.Struct, kw_only=True):
         await self._open_all(self._keys)
         self._fill_ring()
 
-    def read_files(self) -> None:
+    def read_files(self, verify_only: Sequence[VerifyOnly]) -> None:
         """Read only the keys of the server before: those that sign are in the store."""
-        self.verify_only.read_files()
+        self.verify_only.read_files(verify_only)
 
     async def rotate(self, *, at_once: bool) -> Keys:
         """Announce a successor for every algorithm, unless one is announced already.

@@ -36,16 +36,13 @@ class VerifyOnlyKeys:
 
     def __init__(self, entries: Sequence[VerifyOnly] = ()) -> None:
         """Read all files, or raise KeyFileError for the first that is wrong."""
-        self._entries = entries
         self.keys: Sequence[VerifyOnlyKey] = ()
-        self.read_files()
+        self.read_files(entries)
 
-    def read_files(self) -> None:
-        """Take the keys that the files hold now; if one is wrong (KeyFileError), keep the present keys."""
+    def read_files(self, entries: Sequence[VerifyOnly]) -> None:
+        """Take the keys that these files hold now; if one is wrong (KeyFileError), keep the present keys."""
         self.keys = [
-            VerifyOnlyKey(key, entry.until)
-            for entry in self._entries
-            for key in read_verify_only(entry)
+            VerifyOnlyKey(key, entry.until) for entry in entries for key in read_verify_only(entry)
         ]
 
 

@@ -20,6 +20,7 @@ from service.clients.proofs import DpopProofs, Nonces
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.registration import ClientRegistration
 from service.clients.secret_uses import SecretUses
+from service.config.configuration import Configuration
 from service.config.problem import CannotServe, Finding
 from service.grants import BuiltinServices, Grants
 from service.grants.token_exchange.subject_tokens import SubjectTokens
@@ -41,7 +42,6 @@ from service.keys.keyring import KeyRing
 from service.keys.schedule import KeyFileError
 from service.logout.request import PARAMETERS, UserLogout
 from service.model.catalogue import Registrable
-from service.model.registry import Registry
 from service.protocol.paths import GLOBAL_REVOCATION
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
@@ -373,10 +373,10 @@ class Features:
             )
         )
 
-    def prepare_reload(self, following: Registry) -> None:
+    def prepare_reload(self, following: Configuration) -> None:
         """Make what depends on the next registry, and read key files again; raise CannotServe if that is impossible."""
-        self.grants.prepare(following)
+        self.grants.prepare(following.registry)
         try:
-            self.key_source.read_files()
+            self.key_source.read_files(following.signing.verify_only)
         except KeyFileError as error:
             raise CannotServe(Finding(("signing",), str(error))) from error

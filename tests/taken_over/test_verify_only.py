@@ -8,13 +8,14 @@ from time import time
 from typing import Any
 
 import pytest
+import yaml
 
 from service.keys.jose import Key
 from tests.conftest import Clock, Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
-from tests.taken_over.conftest import Sign, old_key, write_jwks
+from tests.taken_over.conftest import Sign, at, old_key, write_jwks
 
 pytestmark = pytest.mark.rfc("7517#5")
 
@@ -225,6 +226,21 @@ async def test_a_reload_reads_the_file_again(
     assert (await published(service))[1:] == [other.kid]
     assert await service.is_active(await sign(key=other))
     assert not await service.is_active(await sign())
+
+
+async def test_a_reload_follows_entries_that_come_and_go(
+    service: RunningService, sign: Sign, config: dict[str, Any], tmp_path: Path
+) -> None:
+    other, file = Key.generate("ES256"), service.features.shared.configuration.file
+    more = {"jwks": str(write_jwks(tmp_path / "more.json", other.public_jwk)), "until": at(hours=1)}
+    for entries, is_active in (([*config["signing"]["verify_only"], more], True), ([], False)):
+        config["signing"]["verify_only"] = entries
+        file.write_text(yaml.safe_dump(config))
+        assert service.features.shared.registry.reload()
+        assert service.events[-1].need_restart == ()  # type: ignore[attr-defined]
+        await service.features.key_source.refresh()
+        tokens = [await sign(key=other), await sign()]
+        assert [await service.is_active(token) for token in tokens] == [is_active, is_active]
 
 
 async def test_a_reload_with_a_wrong_file_changes_nothing(
