@@ -11,7 +11,10 @@ from service.clients.issuer_keys import IssuerKeys
 from service.clock import clock
 from service.events.event import Emit
 from service.events.tokens import AssertionReplayed, AssertionUsed
+from service.identity.providers.accounts import ProviderAccounts
 from service.identity.providers.claims import find_linked_subject
+from service.identity.providers.provider import ProviderUserRefused
+from service.identity.sign_in import SignIn
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header, audiences_of, check_times, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, type_of, unverified_claims
@@ -64,6 +67,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
     registry: LiveRegistry
     keys: IssuerKeys
     users: UserStore
+    accounts: ProviderAccounts
     stores: Stores
     clock_skew: int
     emit: Emit
@@ -97,14 +101,15 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
         if _is_deeper(claims, MAX_DEPTH):
             raise JwtRefused(f"its claims are nested more than {MAX_DEPTH} levels deep")
         self._check_audience(claims.get("aud"), issuer)
-        expires_at = self._check_lifetime(claims, issuer)
+        expires_at, auth_time = self._check_lifetime(claims, issuer), _read_auth_time(claims)
+        who = await self._find_user(claims, issuer)
         return ForeignAssertion(
             issuer=issuer,
             claims=claims,
-            subject=await self._find_subject(claims, issuer),
-            idp=issuer.identity_provider or issuer.name,
-            user_claims=_map_claims(claims, issuer),
-            auth_time=_read_auth_time(claims),
+            subject=who.subject,
+            idp=who.idp,
+            user_claims=who.user_claims,
+            auth_time=auth_time,
             expires_at=expires_at,
         )
 
@@ -147,23 +152,39 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
             raise JwtRefused("it lives longer than its issuer's may")
         return int(expires)
 
-    async def _find_subject(self, claims: VerifiedClaims, issuer: TrustedIssuer) -> str:
-        """Return the user's subject here; raise if it is that of a user whom the issuer may not speak about."""
+    async def _find_user(self, claims: VerifiedClaims, issuer: TrustedIssuer) -> SignIn:
+        """Return who the user is here; raise if it is a user whom the issuer may not speak about."""
         sub = claims.get("sub")
         if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
             raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
         if issuer.identity_provider is not None:
-            provider = self.registry.current.identity_providers.get(issuer.identity_provider)
-            if provider is None or not provider.allows_user(claims):
-                raise JwtRefused("its user meets none of allowed_claims of the identity provider")
-            return find_linked_subject(provider, sub)
+            return await self._find_user_of_provider(claims, issuer, sub)
         try:
             subject = fill_template(issuer.subject_template, claims)
         except ValueError as error:
             raise JwtRefused(str(error)) from error
         if not issuer.existing_user and await self.users.by_subject(subject) is not None:
             raise JwtRefused("its subject is a user of this service")
-        return subject
+        return _sign_in(subject, issuer.name, claims, issuer)
+
+    async def _find_user_of_provider(
+        self, claims: VerifiedClaims, issuer: TrustedIssuer, sub: str
+    ) -> SignIn:
+        """Return the user as a sign-in at the identity provider finds one."""
+        name = issuer.identity_provider or ""
+        provider = self.registry.current.identity_providers.get(name)
+        if provider is None or not provider.allows_user(claims):
+            raise JwtRefused("its user meets none of allowed_claims of the identity provider")
+        who = _sign_in(find_linked_subject(provider, sub), name, claims, issuer)
+        try:
+            return await self.accounts.link(provider, who, claims, subject=sub)
+        except ProviderUserRefused as error:
+            raise JwtRefused(str(error)) from error
+
+
+def _sign_in(subject: str, idp: str, claims: VerifiedClaims, issuer: TrustedIssuer) -> SignIn:
+    now, mapped = clock(), _map_claims(claims, issuer)
+    return SignIn(subject=subject, idp=idp, amr=(), auth_time=now, user_claims=mapped)
 
 
 def _is_deeper(value: object, levels: int) -> bool:

@@ -233,6 +233,7 @@ def build_assertions(shared: Shared) -> ForeignAssertions:
         registry=shared.registry,
         keys=IssuerKeys(published=published, http=client_http.free),
         users=shared.users,
+        accounts=ProviderAccounts(users=shared.users, registry=shared.registry),
         stores=shared.stores,
         clock_skew=shared.configuration.server.clock_skew,
         emit=shared.emit,

@@ -172,6 +172,23 @@ async def test_a_user_of_an_identity_provider_is_the_same_user_here(
     assert (claims["sub"], claims["idp"]) == (digest("upstream their-alice"), "upstream")
 
 
+@pytest.mark.parametrize(("enabled", "refusal"), [(True, None), (False, REFUSED)])
+async def test_an_identity_of_a_user_leads_to_that_user_as_a_sign_in_does(
+    linked: dict[str, Any], service: RunningService, enabled: bool, refusal: tuple[int, str] | None
+) -> None:
+    identity = {"provider": "upstream", "subject": "their-alice"}
+    linked["users"]["list"][0] |= {"identities": [identity], "enabled": enabled}
+    reload(service, linked)
+    answer = await Partner(service).present(scope="openid email")
+    assert answer.refusal == refusal if refusal else answer.status == 200
+    if refusal is None:
+        assert claims_in(answer["access_token"])["sub"] == "818727"
+        assert (await userinfo(service, answer))["email"] == "alice@example.com"
+        linked["users"]["list"][0]["enabled"] = False
+        reload(service, linked)
+        assert not await service.is_active(answer["access_token"])
+
+
 @pytest.mark.rfc("openid-core#5.1")
 @pytest.mark.parametrize("trust_email", [False, True])
 async def test_an_address_is_verified_if_the_identity_provider_is_trusted(
