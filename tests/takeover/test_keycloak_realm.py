@@ -180,6 +180,21 @@ def test_two_clients_may_mean_different_claims_by_one_name(
     }
 
 
+@pytest.mark.parametrize(
+    ("config", "groups"), [({}, "leads"), ({"full.path": "true"}, "/staff/leads")]
+)
+def test_groups_have_their_full_path_only_where_the_mapper_says_so(
+    import_realm: Import, tmp_path: Path, config: dict[str, str], groups: str
+) -> None:
+    config |= {"claim.name": "groups", "id.token.claim": "true"}
+    mapper = {"protocolMapper": "oidc-group-membership-mapper", "config": config}
+    staff = {"name": "staff", "subGroups": [{"name": "leads"}]}
+    user = {"id": "1", "username": "alice", "groups": ["/staff/leads"]}
+    web = a_client(protocolMappers=[mapper])
+    import_realm(a_realm(clients=[web], groups=[staff], users=[user]))
+    assert people(tmp_path / "out")["alice"]["claims"] == {"groups": [groups]}
+
+
 def test_an_audience_that_comes_unasked_still_does(import_realm: Import, tmp_path: Path) -> None:
     mapper = {
         "protocolMapper": "oidc-audience-mapper",

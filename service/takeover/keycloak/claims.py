@@ -183,7 +183,7 @@ def _address(_: str, config: Mapping[str, str]) -> Compute:
 
 
 def _groups(name: str, config: Mapping[str, str]) -> Compute:
-    path, is_full = split_path(name), config.get("full.path", "true") != "false"
+    path, is_full = split_path(name), config.get("full.path") == "true"
 
     def compute(person: Person) -> Values:
         if person.groups:
