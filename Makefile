@@ -58,8 +58,9 @@ interop: .venv/developing tools ## the real clients in other languages, against 
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
 .PHONY: keycloak-test
-keycloak-test: .venv/developing tools ## a real Keycloak to sign in at, as the issuer of assertions, and for the kit for APIs; downloads 160 MB, and starts it for a minute
+keycloak-test: .venv/developing tools ## a real Keycloak to sign in at, as the issuer of assertions, for the kit for APIs, and taken over with its applications; minutes, and 300 MB of downloads
 	PYTHONPATH=.:api $(BIN)/python -m tests.keycloak
+	$(BIN)/python -m tests.keycloak.takeover
 
 .PHONY: dex-test
 dex-test: .venv/developing tools ## a real dex as the provider that users sign in at, and another one that is taken over; builds both, in minutes

@@ -38,6 +38,10 @@ class VirtualAuthenticator:
         found: list[dict[str, Any]] = (await self._send("getCredentials"))["credentials"]
         return found
 
+    async def add(self, credential: dict[str, Any]) -> None:
+        """Put a passkey into it."""
+        await self._send("addCredential", credential=credential)
+
     async def count(self, uses: int) -> None:
         """Let its one passkey be as it was after so many uses, as a copy of it would be."""
         (passkey,) = await self.credentials()

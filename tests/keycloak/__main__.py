@@ -8,15 +8,8 @@ The kit for APIs is tried with it, too.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
 import shutil
-import signal
-import subprocess
-import time
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,65 +22,11 @@ from tests.driving.ports import lasting_ports
 from tests.driving.program import program_running
 from tests.interop.steps import Steps
 from tests.keycloak.api_kit import check_api_kit
+from tests.keycloak.running import VERSION, install, keycloak_running
 
 HERE = Path(__file__).parent
-VERSION = "26.4.2"
-SHA256 = "2a30e4602d63d4501a4a8263bfa4e14cbd5970b4116c618ea28f339b16190233"
-"""Of the distribution of that version, as Maven Central first sent it."""
-DISTRIBUTION = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
-PATIENCE = 240
-"""Seconds until Keycloak answers, on a machine that has other things to do."""
 GRANT = "urn:ietf:params:oauth:grant-type:"
 ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:jwt"
-
-
-def install(folder: Path) -> Path:
-    """Return the folder of Keycloak, unpacked; not every mirror has Maven's checksum of it, so that it is compared here."""
-    plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-    command = ["mvn", "--batch-mode", "--quiet", "--lax-checksums", plugin]
-    subprocess.run(
-        [*command, f"-Dartifact={DISTRIBUTION}", f"-DoutputDirectory={folder}"], check=True
-    )
-    downloaded = next(folder.glob("*.zip"))
-    with downloaded.open("rb") as content:
-        assert hashlib.file_digest(content, "sha256").hexdigest() == SHA256, "another Keycloak"
-    with zipfile.ZipFile(downloaded) as archive:
-        archive.extractall(folder)
-    return folder / f"keycloak-{VERSION}"
-
-
-@contextmanager
-def keycloak_running(home: Path, issuer: str, port: int) -> Iterator[str]:
-    """Keycloak with our realm; the realm's issuer, once its metadata can be read."""
-    imported = home / "data/import"
-    imported.mkdir(parents=True)
-    realm = (HERE / "realm.json").read_text()
-    (imported / "realm.json").write_text(realm.replace("ISSUER", issuer))
-    url = f"http://localhost:{port}"
-    options = ["--import-realm", f"--http-port={port}", "--http-host=127.0.0.1"]
-    command = ["sh", "bin/kc.sh", "start-dev", *options, f"--hostname={url}", "--cache=local"]
-    with (home / "keycloak.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, cwd=home, stdout=log, stderr=log, env=os.environ, start_new_session=True
-        )
-    try:
-        _wait_for(f"{url}/realms/partner/.well-known/openid-configuration", process, home)
-        yield f"{url}/realms/partner"
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(60)
-
-
-def _wait_for(url: str, process: subprocess.Popen[bytes], home: Path) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            if httpx2.get(url).status_code == httpx2.codes.OK:
-                return
-        except httpx2.HTTPError:
-            pass
-        time.sleep(0.5)
-    raise ChildProcessError((home / "keycloak.log").read_text())
 
 
 class Journey:
@@ -184,8 +123,13 @@ def main() -> None:
     issuer = f"http://localhost:{ports[0]}"
     with TemporaryDirectory(prefix="keycloak-") as folder:
         echo(f"Keycloak {VERSION}")
-        home = install(Path(folder))
-        with keycloak_running(home, issuer, ports[1]) as realm:
+        home = install()
+        imported = home / "data/import"
+        imported.mkdir(parents=True)
+        written = (HERE / "realm.json").read_text().replace("ISSUER", issuer)
+        (imported / "realm.json").write_text(written)
+        with keycloak_running(home, ports[1], "partner") as url:
+            realm = f"{url}/realms/partner"
             environ = {"ISSUER": issuer, "REALM": realm}
             flags = ("--port", str(ports[0]))
             config = Path(shutil.copy(HERE / "config.yaml", folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Iterator
@@ -11,14 +12,18 @@ from typing import Any
 import httpx2
 import pyotp
 import pytest
+from fido2 import cbor
+from fido2.utils import websafe_encode
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
 from tests.conftest import ENCRYPTION_KEY, redis_running
+from tests.driving.authenticator import Authenticator
 from tests.driving.browser import Browser
 from tests.driving.ports import lasting_ports
 from tests.driving.program import program_running
 from tests.driving.service import claims_in, header_of
+from tests.factors.keyring import use
 from tests.takeover.conftest import invoke
 from tests.takeover.hashes_of_pbkdf2 import copy_with_pbkdf2
 
@@ -26,6 +31,15 @@ HERE = Path(__file__).parent / "keycloak"
 ANSWERS: dict[str, Any] = json.loads((HERE / "answers.json").read_text())
 BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+COUNTED_THERE = 7
+"""Uses of Grace's passkey at Keycloak."""
+SIGN_IN = {
+    "client_id": "web",
+    "response_type": "code",
+    "redirect_uri": "https://shop.example.com/callback",
+    "scope": "openid",
+}
 
 pytestmark = pytest.mark.needs("redis-server")
 
@@ -37,6 +51,7 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (port,) = lasting_ports(1)
     issuer, out = f"http://localhost:{port}/realms/shop", folder / "out"
     export = copy_with_pbkdf2(HERE / "export", folder)
+    replace_passkey(export)
     invoke("import", "keycloak", str(export), "--out", str(out), "--issuer", issuer)
     config = out / "config.yaml"
     keyed = config.read_text().replace("signing:", f"signing:\n  encryption_key: {ENCRYPTION_KEY}")
@@ -47,6 +62,23 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with program_running(config, ("--port", str(port)), {}) as program:
             program.url()
             yield issuer
+
+
+PASSKEY = Authenticator(origin="", credential_id=b"made at Keycloak", count=COUNTED_THERE)
+
+
+def replace_passkey(export: Path) -> None:
+    """Let the passkey of Grace in the export be one whose private key is known, used as often as it was."""
+    file = export / "shop-users-1.json"
+    content: dict[str, Any] = json.loads(file.read_text())
+    grace = next(user for user in content["users"] if user["username"] == "grace")
+    (passkey,) = [each for each in grace["credentials"] if each["type"] == "webauthn"]
+    how = json.loads(passkey["credentialData"])
+    assert how["counter"] == COUNTED_THERE
+    how["credentialId"] = base64.b64encode(PASSKEY.credential_id).decode()
+    how["credentialPublicKey"] = websafe_encode(cbor.encode(PASSKEY.key))
+    passkey["credentialData"] = json.dumps(how)
+    file.write_text(json.dumps(content))
 
 
 class Realm:
@@ -150,19 +182,30 @@ def test_userinfo_has_the_claims_of_before(realm: Realm) -> None:
     ],
 )
 async def test_a_code_of_the_app_is_asked_for_and_works(realm: Realm, name: str, seed: str) -> None:
-    parameters = {
-        "client_id": "web",
-        "response_type": "code",
-        "redirect_uri": "https://shop.example.com/callback",
-        "scope": "openid",
-    }
     browser = Browser(realm.issuer.partition("/realms")[0])
     try:
-        page = await browser.get(f"{realm.url('auth')}?{httpx2.QueryParams(parameters)}")
+        page = await browser.get(f"{realm.url('auth')}?{httpx2.QueryParams(SIGN_IN)}")
         page = await browser.log_in(page, name)
         assert page.path.endswith("/account/second-factor"), page.text
         page = await browser.submit(page, otp=next_code(seed))
         assert page.status in {200, 302, 303}
+        assert page.path.endswith("/account/consent"), page.text
+    finally:
+        await browser.close()
+
+
+@pytest.mark.rfc("webauthn#7.2")
+async def test_a_passkey_is_the_second_factor_and_its_counter_goes_on(realm: Realm) -> None:
+    PASSKEY.origin = realm.issuer.partition("/realms")[0]
+    browser = Browser(PASSKEY.origin)
+    try:
+        page = await browser.get(f"{realm.url('auth')}?{httpx2.QueryParams(SIGN_IN)}")
+        page = await browser.log_in(page, "grace")
+        assert page.path.endswith("/account/second-factor"), page.text
+        page = await use(browser, page, PASSKEY)  # a copy of it, by its counter
+        assert page.path.endswith("/account/second-factor"), page.text
+        PASSKEY.count = COUNTED_THERE + 1
+        page = await use(browser, page, PASSKEY)
         assert page.path.endswith("/account/consent"), page.text
     finally:
         await browser.close()

@@ -1,4 +1,4 @@
-"""2,000 clients and 100,000 users are taken over within 300 MiB, as SQL that users sign in by."""
+"""2,000 clients and 100,000 users are taken over within 300 MiB, as SQL for SQLite and PostgreSQL that users sign in by."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from service.identity.sources.sql import SqlUserStore
 from service.start.load import load
 from service.takeover import users_files
+from tests.driving.database_servers import PostgresServer
 from tests.takeover.conftest import Import, a_client, a_realm, invoke
 
 CLIENTS, USERS = 2_000, 100_000
@@ -70,9 +71,44 @@ def test_memory_is_bounded_whatever_the_number_of_users(tmp_path: Path) -> None:
         assert database.execute("SELECT COUNT(*) FROM users").fetchone() == (USERS,)
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.needs("postgres", "initdb", "psql")),
+    ]
+)
+def fill_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Path], str]:
+    """Run a file of SQL as its first line says; return the URL of the database."""
+
+    def fill_sqlite(script: Path) -> str:
+        with closing(sqlite3.connect(tmp_path / "users.db")) as database:
+            database.executescript(script.read_text())
+        return f"sqlite+aiosqlite:///{tmp_path}/users.db"
+
+    def fill_postgres(script: Path) -> str:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        psql = ["psql", "-h", str(server.folder), "-U", "tester", "-d", "postgres", "-q"]
+        stop_at_errors = ["-v", "ON_ERROR_STOP=1"]
+        anew = ["-c", "DROP TABLE IF EXISTS identities, users"]
+        subprocess.run([*psql, *stop_at_errors, *anew, "-f", str(script)], check=True)
+        return server.url
+
+    return fill_sqlite if request.param == "sqlite" else fill_postgres
+
+
 @pytest.fixture
 async def store(
-    import_realm: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    import_realm: Import,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fill_database: Callable[[Path], str],
 ) -> AsyncIterator[SqlUserStore]:
     """Users who are too many for YAML, in a database."""
     monkeypatch.setattr(users_files, "MAX_IN_YAML", 1)
@@ -94,9 +130,7 @@ async def store(
     provider = {"alias": "partner", "providerId": "oidc", "config": config}
     result = import_realm(a_realm(users=users, identityProviders=[provider]))
     assert result.exit_code == 0, result.output
-    with closing(sqlite3.connect(tmp_path / "users.db")) as database:
-        database.executescript((tmp_path / "out/users.sql").read_text())
-    url = f"sqlite+aiosqlite:///{tmp_path}/users.db"
+    url = fill_database(tmp_path / "out/users.sql")
     settings = load(tmp_path / "out/config.yaml", {"USERS_DATABASE": url}).users
     assert settings.sql is not None
     store = SqlUserStore(create_async_engine(url, isolation_level="AUTOCOMMIT"), settings.sql)
