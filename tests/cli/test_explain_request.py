@@ -148,6 +148,16 @@ def test_a_url_of_another_server_is_warned_of(file: str) -> None:
     assert rows["warning"] == [f"the authorization endpoint is {ISSUER}/connect/authorize"]
 
 
+def test_a_url_with_an_alias_of_the_path_is_accepted(file: str, tmp_path: Path) -> None:
+    alias = url().replace("/connect/authorize", "/auth")
+    assert "warning" in rows_of(explain(file, alias))
+    config = tmp_path / "config.yaml"
+    config.write_text(f"{config.read_text()}path_aliases: [dex]\n")
+    rows = rows_of(explain(file, alias))
+    assert rows["state"][0].startswith("accepted")
+    assert "warning" not in rows
+
+
 def test_a_url_comes_by_standard_input(file: str) -> None:
     assert rows_of(explain(file, "-", given=f"{url()}\n"))["kind"] == ["authorization request"]
 

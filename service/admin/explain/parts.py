@@ -13,6 +13,7 @@ from service.identity.sessions import Sessions
 from service.identity.users import Subjects
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
+from service.protocol.path_aliases import PathAliases
 from service.store.stores import Stores
 from service.tokens.active import ActiveTokens
 
@@ -32,6 +33,8 @@ class SharedParts(Protocol):
 
     @property
     def registry(self) -> LiveRegistry: ...
+    @property
+    def aliases(self) -> PathAliases: ...
     @property
     def authorizations(self) -> Authorizations: ...
     @property

@@ -79,9 +79,10 @@ async def explain_url(parts: Parts, url: str) -> Rows:
     if sent.get("error") or not sent.get("client_id"):
         return _explain_response(parts, url, sent)
     rows = [("kind", "authorization request"), ("client", await _client(parts, sent))]
-    expected = parts.shared.issuer.rstrip("/") + paths.AUTHORIZE
-    if url.partition("?")[0] != expected:
-        rows.append(("warning", f"the authorization endpoint is {expected}"))
+    base, known = parts.shared.issuer.rstrip("/"), parts.shared.aliases
+    endpoints = [base + path for path in known.paths_of(paths.AUTHORIZE)]
+    if url.partition("?")[0] not in endpoints:
+        rows.append(("warning", f"the authorization endpoint is {endpoints[0]}"))
     return [*rows, *await _explain_checks(parts, sent)]
 
 
