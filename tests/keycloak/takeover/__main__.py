@@ -55,7 +55,7 @@ async def do_everything(
 
 
 def compare(steps: Steps, before: dict[str, object], now: dict[str, object]) -> None:
-    """What applications saw before is what they see now."""
+    """Applications see now what they saw before."""
     for name, seen in before.items():
         with steps.step(f"the same as before: {name}"):
             assert now.get(name) == seen, (

@@ -1,4 +1,4 @@
-"""What users do in a browser: sign in at applications whose settings nobody changes, with passwords, apps and a passkey."""
+"""Journeys in a browser: users sign in at applications whose settings nobody changes, with passwords, apps and a passkey."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def uses_oauth2_proxy(visitor: Visitor) -> object:
 async def uses_grafana(
     visitor: Visitor, client: str = "grafana", path: str = "login/generic_oauth"
 ) -> object:
-    """What `[auth.generic_oauth]` of Grafana does, and where `role_attribute_path` finds the roles: ID token, then userinfo."""
+    """The requests of Grafana's `[auth.generic_oauth]`, and the places where `role_attribute_path` finds the roles: ID token, then userinfo."""
     back = f"{visitor.at.pages}/{path}"
     await visitor.page.goto(visitor.authorize(client, back))
     code = (await visitor.arrives(back, visitor.sign_in()))["code"]

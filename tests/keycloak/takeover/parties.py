@@ -95,7 +95,7 @@ class Passkey:
         }
 
     def credential(self) -> dict[str, Any]:
-        """What Chromium's virtual authenticator takes; it keeps no name, so that the server has to name the passkey."""
+        """The form that Chromium's virtual authenticator takes; it keeps no name, so that the server has to name the passkey."""
         pkcs8 = self.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
         return {
             "credentialId": base64.b64encode(self.credential_id).decode(),

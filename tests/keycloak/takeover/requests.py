@@ -1,4 +1,4 @@
-"""What clients of the realm ask for without a browser, in the same words at Keycloak and here."""
+"""Requests of clients of the realm without a browser, in the same words at Keycloak and here."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OF_ONE_TOKEN = frozenset(
 
 
 def facts(claims: Mapping[str, Any]) -> dict[str, Any]:
-    """What an application reads of a user, in one order."""
+    """The claims that an application reads of a user, in one order."""
     kept = {name: value for name, value in claims.items() if name not in OF_ONE_TOKEN}
     ordered: dict[str, Any] = _ordered(kept)
     return ordered
