@@ -17,7 +17,7 @@ from benchmarks.finding import Finding
 from benchmarks.load import Requests
 from benchmarks.servers import Server, Servers, features_of
 from benchmarks.turns import in_turns, ratio
-from benchmarks.works import HOUR, authorization_of, basic
+from benchmarks.work import HOUR, authorization_of, basic
 from service.model.authorization import Authorization
 from service.tokens.liveness import begin
 from service.wiring.features import Features

@@ -17,6 +17,14 @@ import orjson
 import uvloop
 from aiohttp import web
 
+from benchmarks.browser_floor import (
+    GRANT,
+    READ_PARKED,
+    READ_SESSION,
+    BrowserFloor,
+    seal,
+    set_up_pages,
+)
 from service.clients.proofs import read_proof
 from service.keys.jose import Key, verify
 from service.store.engine.channels import Multiplexed
@@ -226,8 +234,12 @@ async def _serve(port: int, redis_url: str) -> None:
     )
     paced = ("SET", PACE_KEY, orjson.dumps(new_pace(5)))
     await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT, paced], seconds=2)
+    for_browsers = BrowserFloor(redis=floor.redis, es256=es256, jwt=floor.jwt, sealed=seal())
+    kept = [READ_SESSION, *READ_PARKED[:1], ("GET", f"{GRANT}:az"), ("GET", f"{GRANT}:at:{DIGEST}")]
+    await floor.redis.ask([("SET", key, RECORD) for _, key in kept], seconds=2)
     app = web.Application()
-    for name, handler in floor.handlers().items():
+    set_up_pages(app)
+    for name, handler in {**floor.handlers(), **for_browsers.handlers()}.items():
         app.router.add_route("*", f"/{name}", handler)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()

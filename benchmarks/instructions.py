@@ -1,7 +1,8 @@
 """Instructions that a request takes in the server's program, counted by callgrind: whatever else the machine does.
 
 The kernel's part is not counted. That of timers is taken off: requests take so long here that it would be too large a part of
-each. Callgrind imitates a processor without the newest instructions for hashes and curves: a signature weighs more here than in
+each. What a program does once, such as the next signing keys, which a new one makes, would be larger still: it is waited for, and
+requests take turns with rests, so that whatever else is done once falls into few of them. Callgrind imitates a processor without the newest instructions for hashes and curves: a signature weighs more here than in
 CPU time. So these figures compare one commit with another, not machines.
 """
 
@@ -16,10 +17,11 @@ from collections.abc import Awaitable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, sleep
 
-from aiohttp import ClientSession, TCPConnector
+from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
 from benchmarks.effort import Effort
 from benchmarks.finding import Finding
@@ -27,12 +29,17 @@ from benchmarks.load import Requests
 from benchmarks.machine import Running
 from benchmarks.round_trips import send
 from benchmarks.servers import FLOOR, SERVICE, Server, Servers, features_of
-from benchmarks.works import WORKS, Work
+from benchmarks.users import with_users
+from benchmarks.work import Work
+from benchmarks.works import WORKS
 
-WARMING, COUNTED, CONNECTIONS = 96, 192, 32
+WARMING, TOGETHER, TURNS, CONNECTIONS = 96, 64, 5, 32
+COUNTED = TOGETHER * TURNS
 CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null")
 STARTED_WITHIN = 300
 """Seconds; valgrind makes every program some twenty times slower."""
+AT_REST = 5_000_000
+"""Instructions in a second of a program that only has its timers, and a margin."""
 
 
 def measure(effort: Effort) -> list[Finding]:
@@ -44,9 +51,11 @@ def measure(effort: Effort) -> list[Finding]:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         servers = Servers(stack, below=CALLGRIND, patience=STARTED_WITHIN)
         redis_url = servers.redis()
-        service, floor = servers.service(redis_url), servers.floor(redis_url)
+        service = servers.service(redis_url, configuration=with_users(folder))
+        floor = servers.floor(redis_url)
         for server in (service, floor):
             _control(server.running, "-i", "on")
+            _wait_for_rest(server.running)
         return [
             finding
             for work in works
@@ -57,7 +66,7 @@ def measure(effort: Effort) -> list[Finding]:
 async def _compare(
     work: Work, service: Server, floor: Server, redis_url: str, folder: Path
 ) -> Sequence[Finding]:
-    async with features_of(redis_url) as features:
+    async with features_of(redis_url, with_users(folder)) as features:
         ours = await work.prepare(features, folder, WARMING + COUNTED)
     taken = await _count(service, ours)
     least = await _count(floor, replace(ours, path=f"/{work.floor}"))
@@ -69,15 +78,22 @@ async def _compare(
 
 
 async def _count(server: Server, requests: Requests) -> float:
-    """The instructions of one request, once the server knows the kind of request; what timers execute meanwhile is taken off."""
+    """The instructions of one request, once the server knows the kind of request: the median of some turns.
+
+    What timers execute in as much time is taken off.
+    """
     lines = requests.bodies.read_text().splitlines() if requests.bodies else [requests.body]
     bodies = [lines[number % len(lines)] for number in range(WARMING + COUNTED)]
-    async with ClientSession(connector=TCPConnector(limit=CONNECTIONS)) as session:
+    counts: list[float] = []
+    connector = TCPConnector(limit=CONNECTIONS)
+    async with ClientSession(connector=connector, cookie_jar=DummyCookieJar()) as session:
         await _send_all(session, server, requests, bodies[:WARMING])
-        began = monotonic()
-        taken = await _count_until(_send_all(session, server, requests, bodies[WARMING:]), server)
-        timers = await _count_until(asyncio.sleep(monotonic() - began), server)
-        return (taken - timers) / COUNTED
+        for first in range(WARMING, WARMING + COUNTED, TOGETHER):
+            some, began = bodies[first : first + TOGETHER], monotonic()
+            taken = await _count_until(_send_all(session, server, requests, some), server)
+            timers = await _count_until(asyncio.sleep(monotonic() - began), server)
+            counts.append((taken - timers) / TOGETHER)
+    return median(counts)
 
 
 async def _count_until(done: Awaitable[None], server: Server) -> int:
@@ -93,6 +109,14 @@ async def _send_all(
     async with asyncio.TaskGroup() as group:
         for body in bodies:
             group.create_task(send(session, url, requests, body))
+
+
+def _wait_for_rest(running: Running) -> None:
+    """Wait until the program has done what it does once after its start."""
+    before = -2 * AT_REST
+    while (now := _instructions(running)) - before > AT_REST:
+        before = now
+        sleep(1)
 
 
 def _instructions(running: Running) -> int:

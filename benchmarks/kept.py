@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec.structs import replace
 
-from benchmarks.works import HOUR, VERIFIER, authorization_of
+from benchmarks.work import HOUR, VERIFIER, authorization_of
 from service.clock import clock
 from service.identity.access import Wishes
 from service.identity.sessions import queue_logouts

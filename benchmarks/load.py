@@ -31,9 +31,15 @@ class Requests:
 
     path: str
     authorization: str | None = None
+    cookie: str | None = None
     body: str | None = None
     bodies: Path | None = None
+    """In each line a body; then a DPoP proof and a cookie, where they differ, each behind a tab."""
+    are_queries: bool = False
+    """Whether the lines are the queries of GET instead of bodies."""
     in_turns: bool = False
+    shows: str = ""
+    """A part of the right answer's body or Location: a redirect may also bring an error to the client."""
     are_refused: bool = False
     """Whether the right answer is a refusal, as to a device whose user has not decided."""
 
@@ -43,7 +49,8 @@ def drive(port: int, requests: Requests, *, connections: int, seconds: int) -> S
     command = ["taskset", "-c", OTHERS_CPU, "wrk", "--latency", "-t1", f"-c{connections}"]
     command += [f"-d{seconds}s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}{requests.path}", "--"]
     command += [requests.authorization or "", requests.body or "", str(requests.bodies or "")]
-    command += ["in turns" if requests.in_turns else ""]
+    command += ["in turns" if requests.in_turns else "", requests.cookie or ""]
+    command += ["queries" if requests.are_queries else ""]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     total = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m)", output)
     if total is None:

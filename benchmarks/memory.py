@@ -13,6 +13,7 @@ from benchmarks.finding import Finding
 from benchmarks.load import Requests, drive
 from benchmarks.machine import BOTH_CPUS
 from benchmarks.servers import Server, Servers, features_of
+from benchmarks.work import USERS
 from benchmarks.works import (
     client_credentials_es256,
     client_credentials_reference,
@@ -26,7 +27,7 @@ MIXED = (
     client_credentials_reference,
     introspect_jwt,
     client_credentials_es256,
-    delegation,
+    delegation(USERS),
 )
 WORKERS = 2
 MIB = 2**20

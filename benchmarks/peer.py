@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from benchmarks.load import Requests
-from benchmarks.works import VERIFIER, basic, proven
+from benchmarks.work import VERIFIER, basic, proven
 from service.protocol.pkce import s256
 
 FOLDER = Path(__file__).with_name("peers") / "node_oidc_provider"

@@ -7,19 +7,23 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import hiredis
-from aiohttp import ClientSession
+from aiohttp import ClientSession, DummyCookieJar
+from yarl import URL
 
 from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.load import Requests
 from benchmarks.machine import free_port
 from benchmarks.servers import Servers, features_of
-from benchmarks.works import WORKS, Work
+from benchmarks.users import with_users
+from benchmarks.work import Work
+from benchmarks.works import WORKS
 
 TRIES = 5
 """Requests of each work; the service's own looks at keys and queues disturb no more than one."""
@@ -93,9 +97,15 @@ async def count(works: list[Work]) -> dict[Work, Asked]:
         servers = Servers(stack)
         folder = Path(stack.enter_context(TemporaryDirectory()))
         redis_url = await asyncio.to_thread(servers.redis)
-        async with listening(redis_url) as (proxy, proxy_url), ClientSession() as session:
-            service = await asyncio.to_thread(servers.service, proxy_url)
-            async with features_of(redis_url) as features:
+        async with (
+            listening(redis_url) as (proxy, proxy_url),
+            ClientSession(cookie_jar=DummyCookieJar()) as session,
+        ):
+            configuration = with_users(folder)
+            service = await asyncio.to_thread(
+                partial(servers.service, proxy_url, configuration=configuration)
+            )
+            async with features_of(redis_url, configuration) as features:
                 for work in works:
                     requests = await work.prepare(features, folder, TRIES)
                     counted[work] = await least(session, service.port, requests, proxy)
@@ -114,7 +124,9 @@ async def listening(redis_url: str) -> AsyncGenerator[tuple[Proxy, str]]:
 async def least(session: ClientSession, port: int, requests: Requests, proxy: Proxy) -> Asked:
     """The fewest Redis commands of several equal requests."""
     bodies = (
-        requests.bodies.read_text().splitlines() if requests.bodies else [requests.body] * TRIES
+        requests.bodies.read_text().splitlines()[:TRIES]
+        if requests.bodies
+        else [requests.body] * TRIES
     )
     tries: list[Asked] = []
     for body in bodies:
@@ -124,17 +136,27 @@ async def least(session: ClientSession, port: int, requests: Requests, proxy: Pr
     return min(tries, key=lambda asked: len(asked.commands))
 
 
-async def send(session: ClientSession, url: str, requests: Requests, body: str | None) -> None:
+async def send(session: ClientSession, url: str, requests: Requests, line: str | None) -> None:
     """Send one request, and raise if the answer is not the right one."""
-    headers = {"Authorization": requests.authorization} if requests.authorization else {}
-    if body is not None:
+    body, proof, cookie = [*(line or "").split("\t"), "", ""][:3]
+    sent = {
+        "Authorization": requests.authorization,
+        "DPoP": proof,
+        "Cookie": cookie or requests.cookie,
+    }
+    headers = {name: value for name, value in sent.items() if value}
+    if line is None or requests.are_queries:
+        address = URL(f"{url}?{body}" if body else url, encoded=True)
+        asking = session.get(address, headers=headers, allow_redirects=False)
+    else:
         headers["Content-Type"] = "application/x-www-form-urlencoded"
-        body, _, proof = body.partition("\t")
-        headers |= {"DPoP": proof} if proof else {}
-    method = "GET" if body is None else "POST"
-    async with session.request(method, url, data=body, headers=headers) as answer:
+        asking = session.post(url, data=body, headers=headers, allow_redirects=False)
+    async with asking as answer:
+        shown = answer.headers.get("Location") or await answer.text()
         if not requests.are_refused:
             answer.raise_for_status()
+        if requests.shows not in shown:
+            raise RuntimeError(f"{url} answered {answer.status}: {shown}")
 
 
 def spelled(commands: list[str]) -> str:

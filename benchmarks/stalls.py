@@ -13,7 +13,8 @@ from benchmarks.latency import introspection
 from benchmarks.load import Requests, Sample, drive
 from benchmarks.machine import BOTH_CPUS, SERVER_CPU
 from benchmarks.servers import Server, Servers
-from benchmarks.works import SECRET, basic, client_credentials
+from benchmarks.work import SECRET, basic
+from benchmarks.works import client_credentials
 
 ASKING = 8
 """Connections that introspect, few enough to wait for nothing but the server."""

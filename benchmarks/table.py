@@ -12,7 +12,7 @@ from benchmarks.load import Sample
 from benchmarks.measured import Measured
 from benchmarks.round_trips import Asked, spelled
 from benchmarks.servers import FLOOR, PEER, SERVICE
-from benchmarks.works import Work
+from benchmarks.work import Work
 
 MOST_NOISE = 0.03
 

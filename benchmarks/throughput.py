@@ -15,10 +15,12 @@ from benchmarks.load import Requests
 from benchmarks.servers import FLOOR, PEER, SERVICE, Server, Servers, features_of
 from benchmarks.table import Table
 from benchmarks.turns import measure
-from benchmarks.works import WORKS, Work
+from benchmarks.users import with_users
+from benchmarks.work import Work
+from benchmarks.works import WORKS
 
-PER_SECOND = {SERVICE: 20_000, PEER: 6_000}
-"""More than can be served of what each request uses up."""
+PEER_PER_SECOND = 6_000
+"""More than node-oidc-provider can serve of what each request uses up."""
 
 
 def table(effort: Effort) -> Table:
@@ -37,7 +39,11 @@ def _measure_round(result: Table, effort: Effort) -> None:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         starting = Servers(stack)
         redis_url = starting.redis()
-        servers = {SERVICE: starting.service(redis_url), FLOOR: starting.floor(redis_url)}
+        configuration = with_users(folder)
+        servers = {
+            SERVICE: starting.service(redis_url, configuration=configuration),
+            FLOOR: starting.floor(redis_url),
+        }
         if effort.peers:
             servers[PEER] = starting.peer(redis_url)
         for work in result.works:
@@ -60,13 +66,13 @@ def _asked(
     ours = asyncio.run(_prepare(work, redis_url, folder, effort.seconds))
     asked = {SERVICE: ours, FLOOR: replace(ours, path=f"/{work.floor}")}
     if PEER in servers and work.floor in peer.WORKS:
-        most = PER_SECOND[PEER] * effort.seconds
+        most = PEER_PER_SECOND * effort.seconds
         asked[PEER] = peer.WORKS[work.floor](servers[PEER].port, folder, most)
     return asked
 
 
 async def _prepare(work: Work, redis_url: str, folder: Path, seconds: int) -> Requests:
-    async with features_of(redis_url) as features:
+    async with features_of(redis_url, with_users(folder)) as features:
         return await work.prepare(
-            features, folder, PER_SECOND[SERVICE] * seconds if work.once else 0
+            features, folder, work.most_per_second * seconds if work.once else 0
         )

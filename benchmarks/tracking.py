@@ -19,7 +19,7 @@ from benchmarks.measured import Measured
 from benchmarks.servers import CONFIGURATION, Server, Servers, features_of
 from benchmarks.turns import measure as turn
 from benchmarks.turns import ratio
-from benchmarks.works import basic, user_token
+from benchmarks.work import basic, user_token
 
 HOT = 1000
 """Tokens that nine of ten requests are about, in all rounds; every tenth is about one that nobody has asked about."""

@@ -1,21 +1,32 @@
-"""The works that are measured, and what each needs prepared in Redis."""
+"""The works of machines that are measured, and what each needs prepared in Redis."""
 
 from __future__ import annotations
 
-import base64
-import secrets
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
-from joserfc import jwt
-from joserfc.jwk import ECKey
-
+from benchmarks.browser import BROWSER_WORKS
 from benchmarks.load import Requests
+from benchmarks.work import (
+    DAY,
+    HOUR,
+    USERS,
+    VERIFIER,
+    Prepare,
+    Work,
+    authorization_of,
+    basic,
+    each_once,
+    give_authorizations,
+    proven,
+    user_token,
+    write_all,
+    write_forms,
+)
 from service.clock import clock
-from service.model.authorization import Authorization, AuthorizationCode, new_family_key
-from service.model.handle import new_handle, new_selector
+from service.model.authorization import AuthorizationCode
+from service.model.handle import new_handle
 from service.model.polling import DEVICE_CODE, PolledRequest
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.protocol.token_types import GRANT_TYPE, uri_of
@@ -24,33 +35,8 @@ from service.tokens.polling import start
 from service.tokens.refresh_token import begin_family
 from service.wiring.features import Features
 
-SECRET = "benchmark-secret"
-VERIFIER = "a" * 43
-HOUR, DAY = 3600, 86400
-USERS = 1000
-
-Prepare = Callable[[Features, Path, int], Awaitable[Requests]]
-"""Makes what the work needs, in a folder, for so many requests at the most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """One line of the table."""
-
-    name: str
-    prepare: Prepare
-    floor: str
-    """The path of the bare handler that does the same."""
-    at_least: float
-    """The ratio to the floor that has to be reached."""
-    at_least_of_peer: float | None = None
-    """The ratio to node-oidc-provider; None where it does not support the work."""
-    beside: tuple[str, float] | None = None
-    """Another work, and the part of its requests per CPU-second that has to be reached."""
-    round_trips: int
-    """To Redis for each request, at the most."""
-    once: bool = False
-    """Each request uses something up, so that as many have to be prepared as can be served."""
+DELEGATION, EXCHANGE = "delegation, reference in and out", "token exchange, reference to ES256"
+"""The names of works that others are compared with."""
 
 
 async def introspect_reference(features: Features, _: Path, __: int) -> Requests:
@@ -59,9 +45,26 @@ async def introspect_reference(features: Features, _: Path, __: int) -> Requests
     return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
 
 
+def introspect_of_user_with(authorizations: int) -> Prepare:
+    """The same of a user with so many authorizations."""
+
+    async def prepare(features: Features, _: Path, __: int) -> Requests:
+        sub = f"user{authorizations % 490 + 1}"
+        await give_authorizations(features, sub, authorizations)
+        token = await user_token(features, "web", sub)
+        return Requests(
+            path="/connect/introspect",
+            authorization=basic("api1"),
+            body=f"token={token}",
+            shows='"active":true',
+        )
+
+    return prepare
+
+
 async def introspect_jwt(features: Features, _: Path, __: int) -> Requests:
     """An API resource asks about an ES256 JWT of a user."""
-    token = await user_token(features, "jwt")
+    token = await user_token(features, "signed")
     return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
 
 
@@ -116,8 +119,8 @@ async def code(features: Features, folder: Path, most: int) -> Requests:
             "code_verifier": VERIFIER,
         }
         bodies.append(urlencode(form))
-    await _written(features, writes)
-    return _each_once(bodies, folder / "codes")
+    await write_all(features, writes)
+    return each_once(bodies, folder / "codes")
 
 
 async def refresh(features: Features, folder: Path, most: int) -> Requests:
@@ -132,24 +135,39 @@ async def refresh(features: Features, folder: Path, most: int) -> Requests:
         writes += [stores.authorizations.put(authorization, authorization.id, ttl=DAY), token.write]
         sent = {"grant_type": "refresh_token", "refresh_token": token.handle.text}
         bodies.append(urlencode(sent))
-    await _written(features, writes)
-    return _each_once(bodies, folder / "refresh")
+    await write_all(features, writes)
+    return each_once(bodies, folder / "refresh")
 
 
-async def delegation(features: Features, folder: Path, __: int) -> Requests:
-    """An API exchanges the reference tokens of some users for its own; no token has thousands made from it."""
-    forms = [
-        {"grant_type": "delegation", "scope": "api2", "token": await user_token(features, "web")}
-        for _ in range(USERS)
-    ]
-    file = folder / "delegation"
-    file.write_text("\n".join(map(urlencode, forms)) + "\n")
-    return Requests(path="/connect/token", authorization=basic("api1"), bodies=file, in_turns=True)
+def delegation(sources: int) -> Prepare:
+    """An API exchanges the reference tokens of so many users for its own."""
+
+    async def prepare(features: Features, folder: Path, _: int) -> Requests:
+        file = folder / f"delegation{sources}"
+        forms = [
+            {
+                "grant_type": "delegation",
+                "scope": "api2",
+                "token": await user_token(features, "web"),
+            }
+            for _ in range(sources)
+        ]
+        write_forms(file, forms)
+        return Requests(
+            path="/connect/token", authorization=basic("api1"), bodies=file, in_turns=True
+        )
+
+    return prepare
 
 
-async def token_exchange(features: Features, folder: Path, __: int) -> Requests:
-    """An API exchanges the reference tokens of some users for JWTs signed with ES256 (RFC 8693)."""
-    return await _exchanges(features, folder / "exchange", "exchanger", {"audience": "api2"})
+def token_exchange(sources: int) -> Prepare:
+    """An API exchanges the reference tokens of so many users for JWTs signed with ES256 (RFC 8693)."""
+
+    async def prepare(features: Features, folder: Path, _: int) -> Requests:
+        file, form = folder / f"exchange{sources}", {"audience": "api2"}
+        return await _exchanges(features, file, "exchanger", form, sources)
+
+    return prepare
 
 
 async def transaction_token(features: Features, folder: Path, __: int) -> Requests:
@@ -164,15 +182,13 @@ async def transaction_token(features: Features, folder: Path, __: int) -> Reques
     return await _exchanges(features, folder / "transactions", "gateway", form)
 
 
-async def _exchanges(features: Features, file: Path, client: str, form: dict[str, str]) -> Requests:
+async def _exchanges(
+    features: Features, file: Path, client: str, form: dict[str, str], sources: int = USERS
+) -> Requests:
     usual = {"grant_type": GRANT_TYPE, "subject_token_type": uri_of("access_token"), **form}
-    forms = [{**usual, "subject_token": await user_token(features, "web")} for _ in range(USERS)]
-    _write_bodies(file, forms)
+    forms = [{**usual, "subject_token": await user_token(features, "web")} for _ in range(sources)]
+    write_forms(file, forms)
     return Requests(path="/connect/token", authorization=basic(client), bodies=file, in_turns=True)
-
-
-def _write_bodies(file: Path, forms: Iterable[dict[str, str]]) -> None:
-    file.write_text("\n".join(map(urlencode, forms)) + "\n")
 
 
 async def device_poll(features: Features, folder: Path, most: int) -> Requests:
@@ -189,8 +205,8 @@ async def device_poll(features: Features, folder: Path, most: int) -> Requests:
         started = start(features.shared.stores, waiting, "device_code")
         writes += started.writes
         bodies.append(urlencode({"grant_type": DEVICE_CODE, "device_code": started.handle.text}))
-    await _written(features, writes)
-    return replace(_each_once(bodies, folder / "polls", "tv"), are_refused=True)
+    await write_all(features, writes)
+    return replace(each_once(bodies, folder / "polls", "tv"), are_refused=True)
 
 
 async def discovery(_: Features, __: Path, ___: int) -> Requests:
@@ -203,7 +219,7 @@ async def jwks(_: Features, __: Path, ___: int) -> Requests:
     return Requests(path="/.well-known/jwks.json")
 
 
-WORKS: tuple[Work, ...] = (
+MACHINE_WORKS: tuple[Work, ...] = (
     Work(
         name="introspect a reference token",
         prepare=introspect_reference,
@@ -211,6 +227,22 @@ WORKS: tuple[Work, ...] = (
         round_trips=1,
         at_least=0.95,
         at_least_of_peer=3.6,
+    ),
+    Work(
+        name="introspect, a user with 100 grants",
+        prepare=introspect_of_user_with(100),
+        floor="introspect-reference",
+        round_trips=1,
+        at_least=0.95,
+        beside=("introspect a reference token", 0.95),
+    ),
+    Work(
+        name="introspect, a user with 10,000 grants",
+        prepare=introspect_of_user_with(10_000),
+        floor="introspect-reference",
+        round_trips=1,
+        at_least=0.95,
+        beside=("introspect a reference token", 0.95),
     ),
     Work(
         name="introspect an ES256 JWT",
@@ -287,18 +319,42 @@ WORKS: tuple[Work, ...] = (
         once=True,
     ),
     Work(
-        name="delegation, reference in and out",
-        prepare=delegation,
+        name=DELEGATION,
+        prepare=delegation(USERS),
         floor="delegation",
         round_trips=2,
         at_least=0.65,
     ),
     Work(
-        name="token exchange, reference to ES256",
-        prepare=token_exchange,
+        name=EXCHANGE,
+        prepare=token_exchange(USERS),
         floor="token-exchange",
         round_trips=2,
         at_least=0.68,
+    ),
+    Work(
+        name="delegation of a hundred tokens",
+        prepare=delegation(100),
+        floor="delegation",
+        round_trips=2,
+        at_least=0.62,
+        beside=(DELEGATION, 0.9),
+    ),
+    Work(
+        name="delegation of one token",
+        prepare=delegation(1),
+        floor="delegation",
+        round_trips=2,
+        at_least=0.62,
+        beside=(DELEGATION, 0.9),
+    ),
+    Work(
+        name="token exchange of one token",
+        prepare=token_exchange(1),
+        floor="token-exchange",
+        round_trips=2,
+        at_least=0.62,
+        beside=(EXCHANGE, 0.9),
     ),
     Work(
         name="transaction token, ES256",
@@ -326,63 +382,10 @@ WORKS: tuple[Work, ...] = (
 )
 
 
-def proven(sent: Requests, url: str, file: Path, most: int) -> Requests:
-    """A request so many times, each with a proof of its own by one ES256 key (RFC 9449 §4.2)."""
-    key = ECKey.generate_key("P-256")
-    header = {"typ": "dpop+jwt", "alg": "ES256", "jwk": key.as_dict(private=False)}
-    claims = {"htm": "POST", "htu": url, "iat": clock()}
-    proofs = (
-        jwt.encode(header, {**claims, "jti": secrets.token_urlsafe(16)}, key) for _ in range(most)
-    )
-    file.write_text("".join(f"{sent.body}\t{proof}\n" for proof in proofs))
-    return replace(sent, body="", bodies=file)
-
-
-def basic(name: str) -> str:
-    """An Authorization header with the one secret of the benchmark."""
-    return "Basic " + base64.b64encode(f"{name}:{SECRET}".encode()).decode()
-
-
 def client_credentials(client: str, scope: str) -> Requests:
     """A client gets a token for itself."""
     form = {"grant_type": "client_credentials", "scope": scope}
     return Requests(path="/connect/token", authorization=basic(client), body=urlencode(form))
 
 
-async def user_token(features: Features, client_id: str) -> str:
-    """An access token of the user that lives through the benchmark."""
-    authorization = authorization_of()
-    client = features.shared.registry.current.clients[client_id]
-    tokens = features.access_tokens
-    target = tokens.targets.find(authorization, frozenset({"openid", "api1"}))
-    minted = await tokens.mint(authorization, client, target=target, user_claims={})
-    record = features.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
-    await features.shared.kv.write(record, *minted.writes)
-    return minted.token
-
-
-def authorization_of(client_id: str = "web") -> Authorization:
-    """A user's, for a client, as a login would have made it."""
-    now, scope = clock(), frozenset({"openid", "profile", "api1", "offline_access"})
-    return Authorization(
-        id=new_selector(),
-        client_id=client_id,
-        scope=scope,
-        subject="818727",
-        amr=("pwd",),
-        idp="local",
-        auth_time=now,
-        session_id=new_selector(),
-        family_key=new_family_key(scope),
-        created_at=now,
-    )
-
-
-async def _written(features: Features, writes: list[Command]) -> None:
-    for first in range(0, len(writes), 1000):
-        await features.shared.kv.write(*writes[first : first + 1000])
-
-
-def _each_once(bodies: list[str], file: Path, client: str = "web") -> Requests:
-    file.write_text("\n".join(bodies) + "\n")
-    return Requests(path="/connect/token", authorization=basic(client), bodies=file)
+WORKS = (*MACHINE_WORKS, *BROWSER_WORKS)
