@@ -20,6 +20,8 @@ from service.keys.sealing import cipher_from_id
 from service.store.engine.channels import Multiplexed
 from service.store.verbs import INDEX_ADD, Command, lengthen
 
+PATIENCE = 60
+"""Seconds; a profiler makes Redis wait for the program, and the program for Redis."""
 SESSION, USER, GRANT, PARKED = (f"ts:{{{letter * 16}}}" for letter in "SUGP")
 """The beginnings of keys, which lie in different slots of a Cluster."""
 DIGEST, TTL = "d" * 43, 3600
@@ -206,7 +208,7 @@ class BrowserFloor:
         return _page(request, "device")
 
     async def _ask(self, *commands: Command) -> None:
-        await self.redis.ask(commands, seconds=2)
+        await self.redis.ask(commands, seconds=PATIENCE)
 
     def _open(self) -> None:
         orjson.loads(cipher_from_id("i" * 26, b"floor").decrypt(self.sealed))

@@ -19,6 +19,7 @@ from aiohttp import web
 
 from benchmarks.browser_floor import (
     GRANT,
+    PATIENCE,
     READ_PARKED,
     READ_SESSION,
     BrowserFloor,
@@ -117,25 +118,25 @@ class Floor:
     async def introspect_reference(self, request: web.Request) -> web.Response:
         """Two reads in one round trip."""
         await _form(request)
-        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
         return _json(INTROSPECTION)
 
     async def introspect_jwt(self, request: web.Request) -> web.Response:
         """A signature verified, and two reads."""
         await _form(request)
         verify(self.jwt, lambda _: self.es256, typ={"at+jwt"})
-        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
         return _json(INTROSPECTION)
 
     async def gateway_check(self, _: web.Request) -> web.Response:
         """Two reads in one round trip, and no body."""
-        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
         return web.Response(headers={"X-Token-Subject": "818727", "X-Token-Client": "web"})
 
     async def client_credentials_reference(self, request: web.Request) -> web.Response:
         """One write."""
         await _form(request)
-        await self.redis.ask((PUT,), seconds=2)
+        await self.redis.ask((PUT,), seconds=PATIENCE)
         return _json(OPAQUE)
 
     async def client_credentials_es256(self, request: web.Request) -> web.Response:
@@ -152,7 +153,7 @@ class Floor:
         """A proof verified and remembered, and one ES256 signature."""
         await _form(request)
         read_proof(request.headers["DPoP"])
-        await self.redis.ask((PROVE,), seconds=2)
+        await self.redis.ask((PROVE,), seconds=PATIENCE)
         return _token(self.es256.sign_at_once(CLAIMS, typ="at+jwt"))
 
     async def refresh(self, request: web.Request) -> web.Response:
@@ -165,37 +166,37 @@ class Floor:
 
     async def _continue(self, request: web.Request, writes: Sequence[Command]) -> web.Response:
         await _form(request)
-        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
         id_token = self.es256.sign_at_once(CLAIMS, typ="JWT")
-        await self.redis.ask(writes, seconds=2)
+        await self.redis.ask(writes, seconds=PATIENCE)
         tokens = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
         return _json(orjson.dumps({**tokens, **ISSUED, "scope": "api1 offline_access openid"}))
 
     async def device_poll(self, request: web.Request) -> web.Response:
         """The pace noted and two reads, in one round trip."""
         await _form(request)
-        await self.redis.ask(POLL, seconds=2)
+        await self.redis.ask(POLL, seconds=PATIENCE)
         return web.Response(body=WAITING, status=400, content_type="application/json")
 
     async def delegation(self, request: web.Request) -> web.Response:
         """Two reads, and the writes of a token below another."""
         await _form(request)
-        await self.redis.ask(READ_TWO, seconds=2)
-        await self.redis.ask((DELEGATE,), seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
+        await self.redis.ask((DELEGATE,), seconds=PATIENCE)
         return _json(OPAQUE)
 
     async def token_exchange(self, request: web.Request) -> web.Response:
         """Two reads, a signature, and the entry of a token below another."""
         await _form(request)
-        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
         token = self.es256.sign_at_once(CLAIMS, typ="at+jwt")
-        await self.redis.ask((EXCHANGE,), seconds=2)
+        await self.redis.ask((EXCHANGE,), seconds=PATIENCE)
         return _token(token)
 
     async def transaction_token(self, request: web.Request) -> web.Response:
         """Two reads and a signature."""
         await _form(request)
-        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
         return _token(self.es256.sign_at_once(CLAIMS, typ="txntoken+jwt"))
 
     async def discovery(self, _: web.Request) -> web.Response:
@@ -221,11 +222,11 @@ def _json(body: bytes) -> web.Response:
 
 async def _serve(port: int, redis_url: str) -> None:
     url = urlsplit(redis_url)
-    redis = Server(address=(url.hostname or "localhost", url.port or 6379), timeout=2)
+    redis = Server(address=(url.hostname or "localhost", url.port or 6379), timeout=PATIENCE)
     es256, rs256 = Key.generate("ES256"), Key.generate("RS256")
     jwks = orjson.dumps({"keys": [key.public_jwk for key in (es256, rs256)]})
     floor = Floor(
-        redis=Multiplexed(redis.connect, patience=2),
+        redis=Multiplexed(redis.connect, patience=PATIENCE),
         es256=es256,
         rs256=rs256,
         jwt=await es256.sign(CLAIMS, typ="at+jwt"),
@@ -233,10 +234,10 @@ async def _serve(port: int, redis_url: str) -> None:
         jwks=jwks,
     )
     paced = ("SET", PACE_KEY, orjson.dumps(new_pace(5)))
-    await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT, paced], seconds=2)
+    await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT, paced], seconds=PATIENCE)
     for_browsers = BrowserFloor(redis=floor.redis, es256=es256, jwt=floor.jwt, sealed=seal())
     kept = [READ_SESSION, *READ_PARKED[:1], ("GET", f"{GRANT}:az"), ("GET", f"{GRANT}:at:{DIGEST}")]
-    await floor.redis.ask([("SET", key, RECORD) for _, key in kept], seconds=2)
+    await floor.redis.ask([("SET", key, RECORD) for _, key in kept], seconds=PATIENCE)
     app = web.Application()
     set_up_pages(app)
     for name, handler in {**floor.handlers(), **for_browsers.handlers()}.items():

@@ -38,6 +38,7 @@ COUNTED = TOGETHER * TURNS
 CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null")
 STARTED_WITHIN = 300
 """Seconds; valgrind makes every program some twenty times slower."""
+PATIENT = "store: {timeout: 1m}"
 AT_REST = 5_000_000
 """Instructions in a second of a program that only has its timers, and a margin."""
 
@@ -51,7 +52,7 @@ def measure(effort: Effort) -> list[Finding]:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         servers = Servers(stack, below=CALLGRIND, patience=STARTED_WITHIN)
         redis_url = servers.redis()
-        service = servers.service(redis_url, configuration=with_users(folder))
+        service = servers.service(redis_url, configuration=with_users(folder, PATIENT))
         floor = servers.floor(redis_url)
         for server in (service, floor):
             _control(server.running, "-i", "on")
@@ -69,7 +70,7 @@ async def _compare(
     async with features_of(redis_url, with_users(folder)) as features:
         ours = await work.prepare(features, folder, WARMING + COUNTED)
     taken = await _count(service, ours)
-    least = await _count(floor, replace(ours, path=f"/{work.floor}"))
+    least = await _count(floor, replace(ours, path=f"/{work.floor}", shows=""))
     return (
         Finding(what=f"{work.name}: {SERVICE}", figure=taken, unit="instructions"),
         Finding(what=f"{work.name}: {FLOOR}", figure=least, unit="instructions"),
@@ -113,10 +114,11 @@ async def _send_all(
 
 def _wait_for_rest(running: Running) -> None:
     """Wait until the program has done what it does once after its start."""
-    before = -2 * AT_REST
-    while (now := _instructions(running)) - before > AT_REST:
-        before = now
+    per_second = float("inf")
+    while per_second > AT_REST:
+        before, began = _instructions(running), monotonic()
         sleep(1)
+        per_second = (_instructions(running) - before) / (monotonic() - began)
 
 
 def _instructions(running: Running) -> int:

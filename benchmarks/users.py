@@ -25,12 +25,12 @@ def subject(number: int) -> str:
     return f"user{number}"
 
 
-def with_users(folder: Path) -> Path:
-    """The benchmark's own configuration with further users, in a file in this folder."""
+def with_users(folder: Path, *more: str) -> Path:
+    """The benchmark's own configuration with further users, and lines before them, in a file in this folder."""
     file = folder / "users.yaml"
     users = (
         USER.format(sub=subject(number), number=number, hashed=CHEAP_HASH)
         for number in range(USER_COUNT)
     )
-    file.write_text(CONFIGURATION.read_text().rstrip("\n") + "\n" + "".join(users))
+    file.write_text("\n".join([*more, CONFIGURATION.read_text().rstrip()]) + "\n" + "".join(users))
     return file

@@ -27,15 +27,20 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
 
     def met_by(self, session: Session, registry: Registry) -> str | None:
         """Return the first one that the session's sign-in meets; never a weaker one than is required."""
+        values = self._find_values(registry) if self.required else self.values
+        met = registry.acr_met(session.methods, values, acr=session.acr)
+        if met is None and self.or_any:
+            return registry.acr_met(session.methods, acr=session.acr)
+        return met
+
+    def _find_values(self, registry: Registry) -> tuple[str, ...]:
+        """Return those of the values that are no weaker than what is required."""
         known = [context.acr for context in registry.authentication_contexts]
         floor = max((known.index(acr) for acr in self.required if acr in known), default=0)
         values = tuple(one for one in self.values if one not in known[:floor])
         if self.values and not values:  # less was asked for than is required
             values = tuple(known[floor:])
-        met = registry.acr_met(session.methods, values, acr=session.acr)
-        if met is None and self.or_any:
-            return registry.acr_met(session.methods, acr=session.acr)
-        return met
+        return values
 
     def is_satisfied_by(self, amr: tuple[str, ...], registry: Registry, *, acr: str | None) -> bool:
         """Return whether a sign-in by these methods meets all that is insisted on."""
@@ -45,6 +50,8 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
         self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
     ) -> str | None:
         """Return a context that is insisted on and not met, or several of which one would be enough."""
+        if not self.required and not self.essential:
+            return None
         asked = [(one,) for one in self.required] + ([self.values] if self.essential else [])
         unmet = (" ".join(each) for each in asked if registry.acr_met(amr, each, acr=acr) is None)
         return next(unmet, None)

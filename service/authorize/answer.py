@@ -37,7 +37,13 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     async def grant(
-        self, interaction: Interaction, session: Session, reply_to: ReplyTo, claim: Claim | None
+        self,
+        interaction: Interaction,
+        session: Session,
+        reply_to: ReplyTo,
+        claim: Claim | None,
+        *,
+        session_use: Sequence[Command],
     ) -> Mapping[str, str]:
         """Return the parameters of the response, without those that every answer carries.
 
@@ -63,6 +69,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         writes = [
             *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
             *note_client(stores, request.client, session),
+            *session_use,
             *(access.writes if access else ()),
             *(self._keep_code(code, authorization, request, reply_to) if code else ()),
         ]

@@ -6,9 +6,10 @@ Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
 
 import msgspec
 from msgspec.structs import replace
@@ -184,9 +185,10 @@ CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
 }
 
 
-def checks_on(endpoint: EndpointKind) -> Iterator[Check]:
+@cache
+def checks_on(endpoint: EndpointKind) -> tuple[Check, ...]:
     """Return the endpoint's column of the table."""
-    return (check for check, endpoints in CHECKS.items() if endpoint in endpoints)
+    return tuple([check for check, endpoints in CHECKS.items() if endpoint in endpoints])
 
 
 class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,7 +214,7 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         elif self.request_objects.has_to_sign(arrival):  # RFC 8628 §3.1 has no request objects
             raise UnauthorizedClient("the client's requests are signed, and a device's cannot be")
         if endpoint in (AUTHORIZE, PAR):
-            await self._require_reply_to(arrival)
+            arrival = replace(arrival, reply_to=await self._require_reply_to(arrival))
         return arrival
 
     async def reopen(self, params: Params) -> Arrival:
@@ -227,6 +229,8 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         Raise InvalidRequest if the redirect URI is not registered, UnauthorizedClient if the answer
         has to be encrypted and the client has no key for that.
         """
+        if arrival.reply_to is not None:
+            return arrival.reply_to
         if arrival.endpoint is DEVICE:
             return reply_to_device(arrival.client, issuer=self.issuer)
         reply_to = find_reply_to(arrival.params, arrival.client, issuer=self.issuer)
@@ -259,14 +263,15 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         must_push = self.push_required or arrival.client.require_pushed_authorization_requests
         if must_push and arrival.endpoint is AUTHORIZE and not arrival.params.get("request_uri"):
             raise InvalidRequest("the client has to push its request first (RFC 9126 section 5)")
+        registry = self.clients.registry.current
         for check in checks_on(arrival.endpoint):
-            check(request, self.clients.registry.current)
-        scope = self.clients.registry.current.cut_scope(request.scope, request.resources)
-        return replace(request, scope=scope)
+            check(request, registry)
+        scope = registry.cut_scope(request.scope, request.resources)
+        return request if scope is request.scope else replace(request, scope=scope)
 
-    async def _require_reply_to(self, arrival: Arrival) -> None:
+    async def _require_reply_to(self, arrival: Arrival) -> ReplyTo:
         try:
-            await self.reply_to(arrival)
+            return await self.reply_to(arrival)
         except InvalidRequest as untrusted:
             refusal = arrival.refusal or untrusted
             refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
@@ -306,8 +311,8 @@ class ArrivingRequests(msgspec.Struct, frozen=True, kw_only=True):
             )
         params = Params({**pushed.params.values, "request_uri": sent.every("request_uri")})
         arrival = Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
-        await self.reader.reply_to(arrival)  # its redirect URI may not be registered any more
-        return arrival
+        # Its redirect URI may not be registered any more.
+        return replace(arrival, reply_to=await self.reader.reply_to(arrival))
 
 
 MOST_ACCEPTED = 20

@@ -25,7 +25,7 @@ from service.identity.providers.claims import with_trusted_methods
 from service.model.client import Client
 from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
-from service.model.session import Answers, Session
+from service.model.session import Answers, Consent, Session
 from service.model.types import LinkName
 from service.protocol import errors
 from service.protocol.errors import OAuthError
@@ -167,7 +167,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             interaction.refuse_another_user()
             step = await self._find_step(interaction, visitor, parked)
             if step is None:
-                return await self._answer(interaction, reply_to, claim)
+                return await self._answer(interaction, reply_to, visitor, claim)
             if "none" in request.prompt:
                 raise step.refusal(step.reason)
             if parked is not None:
@@ -192,15 +192,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Interaction:
         registry = self.registry.current
         session = _find_session(request, visitor, registry)
-        consent = None
-        if session and reply_to.may_remember_consent:
-            consent = await self.consents.find(
-                session.subject,
-                request.client.client_id,
-                unverified_client_host=reply_to.unverified_client_host,
-            )
-        scope = consent.scope if consent else frozenset[str]()
-        claims = consent.claims if consent else frozenset[str]()
+        consent = session and await self._find_consent(session, request, reply_to)
         factors = session and await self._find_factors(session, request)
         interaction = Interaction(
             request=request,
@@ -208,8 +200,10 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             session=session,
             user_claims=visitor.user_claims,
             answers=answers.of(session),
-            consented_scope=scope,
-            consented_claims=claims.union(claims_of_scope(registry, scope)),
+            consented_scope=consent.scope if consent else frozenset(),
+            consented_claims=consent.claims.union(claims_of_scope(registry, consent.scope))
+            if consent
+            else frozenset(),
             acr=request.acr.met_by(session, registry) if session else None,
             register_link=request.find_link("register", self.links),
             factors=factors or Factors(),
@@ -218,7 +212,21 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             else {},
             enrollable=self.enrollable,
         )
-        return replace(interaction, acr_step=choose_acr_step(interaction, self.visitors.steps))
+        acr_step = choose_acr_step(interaction, self.visitors.steps)
+        return interaction if acr_step is None else replace(interaction, acr_step=acr_step)
+
+    async def _find_consent(
+        self, session: Session, request: AuthorizeRequest, reply_to: ReplyTo
+    ) -> Consent | None:
+        """Return the user's lasting consent; it is not read where it decides nothing."""
+        client = request.client
+        if not client.require_consent or not reply_to.may_remember_consent:
+            return None
+        return await self.consents.find(
+            session.subject,
+            client.client_id,
+            unverified_client_host=reply_to.unverified_client_host,
+        )
 
     async def _find_factors(self, session: Session, request: AuthorizeRequest) -> Factors | None:
         """Return the user's second factors; None where the session needs none more."""
@@ -253,14 +261,17 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     async def _answer(
-        self, interaction: Interaction, reply_to: ReplyTo, claim: Claim | None
+        self, interaction: Interaction, reply_to: ReplyTo, visitor: Visitor, claim: Claim | None
     ) -> Delivery:
         request, session = interaction.request, interaction.session
         if session is None:
             raise errors.LoginRequired("no user is signed in")
         if interaction.lacks_acr:
             raise interaction.refuse_unmet_acr()
-        parameters = await self.answering.grant(interaction, session, reply_to, claim)
+        session_use = () if visitor.is_noted else self.visitors.sessions.note_use(session)
+        parameters = await self.answering.grant(
+            interaction, session, reply_to, claim, session_use=session_use
+        )
         if interaction.consented_scope:
             await self.consents.prolong(session.subject, request.client)
         return await reply_to.deliver(parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 import msgspec
@@ -32,6 +33,9 @@ from service.protocol.uris import is_loopback, is_on_loopback, parse_client_id_u
 _FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
 """The mode by which an error is sent where the one that was asked for cannot carry tokens."""
 
+
+_find_origin = lru_cache(maxsize=1000)(origin_of)
+"""Registered redirect URIs are few."""
 
 RESPONSE_JWT_LIFETIME = 10 * 60
 """Seconds; JARM §2.1 recommends no more."""
@@ -122,7 +126,7 @@ class ReplyTo(msgspec.Struct, frozen=True, kw_only=True):
             return self
         state = session_state(
             client_id=self.client.client_id,
-            origin=origin_of(self.redirect_uri) or OPAQUE_ORIGIN,
+            origin=_find_origin(self.redirect_uri) or OPAQUE_ORIGIN,
             browser_state=browser_state,
             salt=secrets.token_urlsafe(12),
         )

@@ -24,7 +24,13 @@ from service.protocol.authorization_request import (
     parse_prompt,
     parse_response_type,
 )
-from service.protocol.claims import ClaimsParameter, ClaimsRequest, parse_claims, parse_locales
+from service.protocol.claims import (
+    NO_CLAIMS,
+    ClaimsParameter,
+    ClaimsRequest,
+    parse_claims,
+    parse_locales,
+)
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
@@ -46,6 +52,9 @@ class AskedClaims(msgspec.Struct, frozen=True, kw_only=True):
     """The names of those that no scope value of the request stands for."""
     at_userinfo: bool
     """Whether any at all are asked for there."""
+
+
+NO_ASKED_CLAIMS = AskedClaims(at_userinfo=False)
 
 
 class AuthorizeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,6 +153,8 @@ def _limit_claims(
     params: Params, sent: ClaimsParameter, scope: frozenset[str], client: Client, registry: Registry
 ) -> AskedClaims:
     """Return the claims that the client may know; without openid the parameter means nothing."""
+    if sent is NO_CLAIMS and params.get("claims_locales") is None:
+        return NO_ASKED_CLAIMS
     at_userinfo = bool(sent.userinfo)
     request = ClaimsRequest(
         id_token=askable(registry, client, sent.id_token),
@@ -188,11 +199,13 @@ async def _read_named(
     params: Params, claims: ClaimsParameter, client: Client, id_tokens: IdTokens
 ) -> tuple[RequestedUser, ...]:
     """Return the user in the claims parameter and in id_token_hint, which may have expired (OIDC Core §3.1.2.2)."""
+    text = params.get("id_token_hint")
+    if text is None and claims is NO_CLAIMS:
+        return ()
     named = [
         RequestedUser(client=client, subs=frozenset(subs), identifiers=id_tokens.identifiers)
         for subs in claims.subjects
     ]
-    text = params.get("id_token_hint")
     if text is not None:
         hint = await id_tokens.read_hint(text, sender=client)
         if hint is None:

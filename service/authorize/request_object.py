@@ -17,6 +17,7 @@ from service.authorize.parameters import (
     check_types,
     parameters_in,
 )
+from service.authorize.reply_to import ReplyTo
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
@@ -112,6 +113,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     params: Params
     """Those that count, as far as they can be believed."""
     client_address: str = ""
+    reply_to: ReplyTo | None = None
+    """The place of the answer, where it has been found."""
     refusal: OAuthError | None = None
     """The fault of its request object."""
     once: UsedOnce | None = None

@@ -6,12 +6,11 @@ A mode whose name ends with `.jwt` is given one parameter, `response`, which is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from urllib.parse import urlencode
 
 from service.model.client import Client
 from service.protocol.authorization_request import ResponseType
 from service.protocol.errors import InvalidRequest, RefusedValue
-from service.protocol.redirect_uri import Delivery, FormPost, Redirect, with_query
+from service.protocol.redirect_uri import Delivery, FormPost, Redirect, form_encoded, with_query
 
 JWT = "jwt"
 """The response mode that is the response type's default, in a JWT (JARM §2.3.4)."""
@@ -27,7 +26,7 @@ def query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
 
 def fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
     """Put them into its fragment (Multiple Response Types §2.1); it has none of its own (RFC 6749 §3.1.2)."""
-    return Redirect(f"{redirect_uri}#{urlencode(parameters)}")
+    return Redirect(f"{redirect_uri}#{form_encoded(parameters)}")
 
 
 RESPONSE_MODES: Mapping[str, Callable[[str, Mapping[str, str]], Delivery]] = {

@@ -36,6 +36,8 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """The value of the session's cookie, if the session has just begun."""
     partial: PartialSignIn | None = None
     """A sign-in that lacks a step; only that step may look at it."""
+    is_noted: bool = True
+    """Whether the use of the session has been written; else it is with the client's answer."""
     fresh_login: str = ""
     """The proof in address or form of a page that follows a sign-in; as it was sent, not verified."""
 
@@ -57,25 +59,37 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
     subjects: Subjects
     enrolled: EnrolledFactors
 
-    async def find(self, sent: SentCookies, *, fresh_login: str = "") -> Visitor:
-        """Return the browser's mark, new if it has none, and the session of an active user."""
+    async def find(
+        self, sent: SentCookies, *, fresh_login: str = "", note_use: bool = True
+    ) -> Visitor:
+        """Return the browser's mark, new if it has none, and the session of an active user, which is used by that."""
         browser, partial = sent.browser or secrets.token_urlsafe(24), None
         if sent.partial_sign_in:
             partial = await self.partial_sign_ins.find(sent.partial_sign_in, browser=browser)
-        visitor = Visitor(sent=sent, browser=browser, partial=partial, fresh_login=fresh_login)
         session = await self.sessions.find(sent.session) if sent.session else None
         user_claims = await self.subjects.find_claims(session) if session else None
         if session is None or user_claims is None:
             # A frame of another site sends no session cookie, although a user may be signed in:
             # only a cookie without a session proves that nobody is.
             state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
-            return replace(visitor, browser_state=state)
-        await self.sessions.touch(session)
-        return replace(
-            visitor,
+            return Visitor(
+                sent=sent,
+                browser=browser,
+                browser_state=state,
+                partial=partial,
+                fresh_login=fresh_login,
+            )
+        if note_use:
+            await self.sessions.touch(session)
+        return Visitor(
+            sent=sent,
+            browser=browser,
             session=session,
             user_claims=user_claims,
             browser_state=browser_state_of(session.id),
+            partial=partial,
+            is_noted=note_use,
+            fresh_login=fresh_login,
         )
 
     async def find_missing_step(

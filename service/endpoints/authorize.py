@@ -69,7 +69,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         flow, visitor = self.visits.flow, None
         arrival = await self._arrival(request, query_params(request))
         try:
-            visitor = await self.visits.find_visitor(request)
+            visitor = await self.visits.find_visitor(request, note_use=False)
             outcome = await flow.begin(arrival, visitor)
         except TooManyRequests:
             raise  # as a page, because the client would only send the user again

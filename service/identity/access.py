@@ -12,7 +12,7 @@ from service.events.authorizations import ConsentWithdrawn
 from service.events.event import Emit
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.handle import digest, is_selector
+from service.model.handle import digest, is_selector, name_digest
 from service.model.session import Consent
 from service.protocol.authorization_details import Detail
 from service.store.stores import Stores
@@ -47,7 +47,7 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
         such a client changes its redirect URIs as it likes (RFC 7592 §2.2).
         """
         (consent,) = await self.stores.kv.read(
-            self.stores.consents.read(digest(subject), digest(client_id))
+            self.stores.consents.read(name_digest(subject), name_digest(client_id))
         )
         if consent is None or consent.unverified_client_host != unverified_client_host:
             return None

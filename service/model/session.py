@@ -100,7 +100,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
         return Answers(session_id=session.id, subject=session.subject)
 
 
-class SentCookies(msgspec.Struct, frozen=True, kw_only=True):
+class SentCookies(msgspec.Struct, frozen=True):
     """The session cookies of a browser; empty where one is missing."""
 
     browser: str

@@ -156,10 +156,15 @@ class ClaimsParameter(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(frozenset(values) for values in asked if values)
 
 
+NO_CLAIMS = ClaimsParameter(id_token={}, userinfo={})
+
+
 def parse_claims(text: str | None) -> ClaimsParameter:
     """Read a claims parameter; unknown members mean nothing (OIDC Core §5.5)."""
+    if text is None:
+        return NO_CLAIMS
     try:
-        parsed = parse_unambiguous_json("{}" if text is None else text)
+        parsed = parse_unambiguous_json(text)
     except JsonRefused as refused:
         raise InvalidRequest(f"claims {refused}") from refused
     members = _read_object(parsed, "claims")

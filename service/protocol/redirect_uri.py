@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 import msgspec
 
@@ -15,6 +15,7 @@ _LOOPBACK = re.compile(
 )
 _LOCALHOST_WITH_PORT = "http://localhost:"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9._-]+(:[0-9]{1,5})?")
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
 _MAX_PORT = 65535
 _SHARED_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """On any machine: native apps that have nothing else in common answer there (RFC 8252 §7.3)."""
@@ -22,7 +23,16 @@ _SHARED_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 def with_query(uri: str, parameters: Mapping[str, str]) -> str:
     """Return the URI with parameters after those that it has already (RFC 6749 §3.1, §3.1.2)."""
-    return uri + ("&" if "?" in uri else "?") + urlencode(parameters)
+    return uri + ("&" if "?" in uri else "?") + form_encoded(parameters)
+
+
+def form_encoded(parameters: Mapping[str, str]) -> str:
+    """Return the parameters form-encoded."""
+    return "&".join([f"{_encode(name)}={_encode(value)}" for name, value in parameters.items()])
+
+
+def _encode(text: str) -> str:
+    return text if _UNRESERVED(text) else quote_plus(text)  # most stand for themselves
 
 
 def is_registered(

@@ -5,7 +5,7 @@ Neighbouring releases can read each other's (docs/decisions/store/record-version
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -184,6 +184,11 @@ class Index(msgspec.Struct, frozen=True):
     limit: int
     """With more members, those that expire first have to make room: no key grows for ever."""
 
+    @property
+    def spare(self) -> int:
+        """How much more room than necessary is made at once, so that few requests have to: a hundredth, and of a small limit a little more."""
+        return max(self.limit // 100, min(self.limit // 10, 20))
+
     def key(self, selector: str, digest: str = "") -> str:
         if digest:
             return f"{self.prefix}:{{{selector}}}:{self.name}:{digest}"
@@ -222,6 +227,10 @@ class Index(msgspec.Struct, frozen=True):
         """Ask for the members that have not expired, after the commands before."""
         return ("ZRANGEBYSCORE", self.key(selector, digest), f"({clock()}", "+inf")
 
+    def exist(self, selector: str, digests: Iterable[str]) -> Command:
+        """Ask how many of these indexes have members."""
+        return ("EXISTS", *[self.key(selector, digest) for digest in digests])
+
     def first(self, selector: str, digest: str = "", *, count: int) -> Command:
         """Ask for the members that expire first, after the commands before."""
         return ("ZRANGE", self.key(selector, digest), 0, count - 1)
@@ -239,8 +248,8 @@ class Index(msgspec.Struct, frozen=True):
         """Ask how many members have not expired, after the commands before."""
         return ("ZCOUNT", self.key(selector, digest), f"({clock()}", "+inf")
 
-    def remove(self, selector: str, member: str, digest: str = "") -> Command:
-        return ("ZREM", self.key(selector, digest), member)
+    def remove(self, selector: str, *members: str, digest: str = "") -> Command:
+        return ("ZREM", self.key(selector, digest), *members)
 
     def drop(self, selector: str, digest: str = "") -> Command:
         return verbs.drop(self.key(selector, digest))

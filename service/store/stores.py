@@ -231,12 +231,12 @@ class Stores:
     ) -> tuple[str, ...]:
         """Return the members that have to make room if there are `count`, those that expire first.
 
-        It is a hundredth more than necessary, so that it is needed once in a hundred times; and
-        never many more, so that no request has to do the work of ten thousand others.
+        They are some more than necessary, so that this is needed rarely; and never many more, so that no request has to do the
+        work of ten thousand others. Of requests that exceed the limit at the same moment, few make room: each has another count.
         """
-        if count <= index.limit:
+        surplus, spare = count - index.limit, index.spare
+        if surplus <= 0 or (surplus <= spare and (surplus - 1) % max(spare // 2, 1)):
             return ()
-        hundredth = index.limit // 100
-        leaving = min(count - index.limit, hundredth + 1) + hundredth
+        leaving = min(surplus, spare + 1) + spare
         (surplus,) = await self.kv.read_members(index.first(selector, digest, count=leaving))
         return surplus

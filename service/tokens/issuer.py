@@ -263,7 +263,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         names = [one for one in surplus if one != access.name]
         if names:
             await self.revocation.revoke(selector, *names, expires_at=source.expires_at)
-            await stores.kv.write(*[stores.delegated.remove(selector, one, name) for one in names])
+            await stores.kv.write(stores.delegated.remove(selector, *names, digest=name))
 
 
 def _writes_of(access: MintedToken, refresh: MintedRefreshToken | None) -> list[Command]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -63,10 +64,11 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
     surplus = await stores.find_surplus(index, subject, count=count)
     if not surplus:
         return
-    candidates = await _find_candidates(stores, subject, without=newcomer.id)
+    candidates = await _find_candidates(stores, newcomer, needed=len(surplus))
     ending = sorted(candidates, key=lambda one: _rank(one[1], newcomer))[: len(surplus)]
-    gone = [index.remove(subject, authorization_id) for authorization_id, one in ending if not one]
-    await end(stores, [one for _, one in ending if one], *gone, emit=emit)
+    gone = [authorization_id for authorization_id, one in ending if not one]
+    others = [index.remove(subject, *gone)] if gone else []
+    await end(stores, [one for _, one in ending if one], *others, emit=emit)
 
 
 def note_end(stores: Stores, subject: str, client_id: str = "", *, ttl: int) -> Command:
@@ -101,7 +103,8 @@ def list_code(
 
 
 def unlist_code(stores: Stores, authorization: Authorization, code: Handle) -> Command:
-    return stores.subject_codes.remove(*_place_of_code(authorization, code))
+    owner, member, client = _place_of_code(authorization, code)
+    return stores.subject_codes.remove(owner, member, digest=client)
 
 
 def _place_of_code(authorization: Authorization, code: Handle) -> tuple[str, str, str]:
@@ -125,7 +128,7 @@ async def make_room_for_code(
     marker, places = Spent(attempt=new_attempt(), at=clock()), [one.split(":") for one in surplus]
     befores = await stores.kv.write(
         *[stores.codes.swap(marker, *place, ttl=REPLAY_WINDOW) for place in places],
-        *[index.remove(owner, one, client) for one in surplus],
+        index.remove(owner, *surplus, digest=client),
         durable=True,
     )
     ended = [
@@ -146,7 +149,7 @@ async def end(
 ) -> None:
     """Make every token inactive that came from them (RFC 7009 §2.1), after other commands."""
     for some in steps(authorizations):
-        writes = [write for one in some for write in drop(stores, one)]
+        writes = drop(stores, *some)
         events = [
             AuthorizationEnded(
                 authorization_id=one.id, client_id=one.client_id, subject=one.subject
@@ -160,40 +163,53 @@ async def end(
     await stores.kv.write(*others, durable=durable)
 
 
-def drop(stores: Stores, authorization: Authorization) -> Iterator[Command]:
-    """Return the commands that end an authorization, and take it from the indexes."""
-    one = authorization.id
-    yield stores.authorizations.drop(one)
-    if authorization.subject is not None:
-        yield stores.subject_authorizations.remove(name_digest(authorization.subject), one)
-    if authorization.session_id is not None:
-        yield stores.session_authorizations.remove(authorization.session_id, one)
+def drop(stores: Stores, *some: Authorization) -> Iterator[Command]:
+    """Return the commands that end authorizations, and take them from each index that has some of them."""
+    for one in some:
+        yield stores.authorizations.drop(one.id)
+    by_subject, by_session = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for one in some:
+        if one.subject is not None:
+            by_subject[one.subject].append(one.id)
+        if one.session_id is not None:
+            by_session[one.session_id].append(one.id)
+    for subject, ids in by_subject.items():
+        yield stores.subject_authorizations.remove(name_digest(subject), *ids)
+    for session_id, ids in by_session.items():
+        yield stores.session_authorizations.remove(session_id, *ids)
 
 
 async def _find_candidates(
-    stores: Stores, subject: str, *, without: str
+    stores: Stores, newcomer: Authorization, *, needed: int
 ) -> list[tuple[str, Authorization | None]]:
-    """Return the authorizations of a user that expire first, and those that expire last.
+    """Return authorizations of the newcomer's user that expire first, and some that expire last.
 
-    A client with nearly all of ten thousand has some among these, however long they live.
+    A client with nearly all of ten thousand has some among these, however long they live. No more are read than are needed
+    until so many are the newcomer's client's.
     """
-    index = stores.subject_authorizations
+    index, subject = stores.subject_authorizations, name_digest(str(newcomer.subject))
     first, last = await stores.kv.write(
         index.first(subject, count=LOOKED_AT), index.last(subject, count=LOOKED_AT)
     )
     ids = [one.decode() for one in dict.fromkeys((*first, *last))]
-    ids = [one for one in ids if one != without]
-    found: list[Authorization | None] = []
+    ids = [one for one in ids if one != newcomer.id]
+    found: list[tuple[str, Authorization | None]] = []
     for some in steps(ids):
-        found += await stores.kv.read(*map(stores.authorizations.read, some))
-    return list(zip(ids, found, strict=True))
+        records = await stores.kv.read(*map(stores.authorizations.read, some))
+        found += zip(some, records, strict=True)
+        if sum(_rank(one, newcomer) < _OF_OTHERS for _, one in found) >= needed:
+            break
+    return found
+
+
+_OF_OTHERS = 2
 
 
 def _rank(authorization: Authorization | None, newcomer: Authorization) -> int:
     """Return the order of ending: those already gone, the client's own, those of others."""
     if authorization is None:
         return 0
-    return 1 if authorization.client_id == newcomer.client_id else 2
+    return 1 if authorization.client_id == newcomer.client_id else _OF_OTHERS
 
 
 def _index(stores: Stores, authorization: Authorization, ttl: int) -> list[Command]:
@@ -272,6 +288,9 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
         while level:
             below: list[str] = []
             for some in steps(level):
+                # Of many nearly none has any below it, and one command tells.
+                if some[1:] and await kv.write(derived.exist(selector, some)) == [0]:
+                    continue
                 asked = [derived.members(selector, name) for name in some]
                 answers: list[list[bytes]] = await kv.write(*asked)
                 below += [name.decode() for members in answers for name in members]

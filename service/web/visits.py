@@ -90,9 +90,12 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         visitor = await self.find_visitor(request, fresh_login=params.get(FRESH_LOGIN) or "")
         return Visit(request=request, visitor=visitor, params=params)
 
-    async def find_visitor(self, request: web.Request, *, fresh_login: str = "") -> Visitor:
+    async def find_visitor(
+        self, request: web.Request, *, fresh_login: str = "", note_use: bool = True
+    ) -> Visitor:
         """Return the visitor to whom the cookies of this request belong."""
-        return await self.visitors.find(self.cookies.read(request), fresh_login=fresh_login)
+        sent = self.cookies.read(request)
+        return await self.visitors.find(sent, fresh_login=fresh_login, note_use=note_use)
 
     def check_form(
         self, request: web.Request, params: Params, *, leads_to: str | None = ACCOUNT

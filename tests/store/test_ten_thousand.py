@@ -114,15 +114,15 @@ async def test_no_index_takes_more_than_two_mebibytes(
     stores, now = service.features.shared.stores, clock()
     index: Index = getattr(stores, name)
     for first in range(0, 2 * MANY, 100):
-        await stores.kv.write(
+        counts = await stores.kv.write(
             *[
                 index.add("s", digest(str(number)), expires_at=now + 3600)
                 for number in range(first, first + 100)
             ]
         )
-        count = int(redis.zcard(index.key("s")))
-        surplus = await stores.find_surplus(index, "s", count=count)
-        await stores.kv.write(*[index.remove("s", one) for one in surplus])
+        for count in counts:
+            surplus = await stores.find_surplus(index, "s", count=count)
+            await stores.kv.write(*[index.remove("s", one) for one in surplus])
     assert int(redis.zcard(index.key("s"))) <= index.limit
     assert size(redis, index.key("s")) < 2 * KIB * KIB
 

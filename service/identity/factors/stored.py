@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from service.keys.sealing import Seal, Unreadable
 from service.model.factors import Factors, FactorStore
-from service.model.handle import digest, new_selector
+from service.model.handle import digest, name_digest, new_selector
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
 from service.store.keyvalue import StoreUnavailable
@@ -63,7 +63,7 @@ class StoredFactors(msgspec.Struct, frozen=True):
 
     async def find_factors(self, sub: str) -> Factors:
         """Return the factors; raise FactorsUnreadable if they cannot be decrypted."""
-        (sealed,) = await self.stores.kv.read(self.stores.factors.read(digest(sub)))
+        (sealed,) = await self.stores.kv.read(self.stores.factors.read(name_digest(sub)))
         return Factors() if sealed is None else self._open(sub, sealed)
 
     async def replace_factors(self, sub: str, factors: Factors, *, instead_of: str) -> bool:

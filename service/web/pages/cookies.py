@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -33,7 +35,11 @@ class Cookie(Enum):
     """How often signing in has failed in this browser, up to three."""
 
 
-class Cookies(msgspec.Struct, frozen=True, kw_only=True):
+_WHO = (Cookie.BROWSER, Cookie.SESSION, Cookie.PARTIAL_SIGN_IN, Cookie.BROWSER_STATE)
+"""The order of the fields of `SentCookies`."""
+
+
+class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Names and attributes; `__Host-` and Secure if the issuer is https."""
 
     secure: bool
@@ -42,6 +48,10 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True):
     """Of the session's."""
     port: int | None = None
     """Part of every name where it is given: all ports of a host share their cookies (RFC 6265 §8.5)."""
+
+    @cached_property
+    def _names(self) -> Mapping[Cookie, str]:
+        return {cookie: self.name(cookie) for cookie in Cookie}
 
     def name(self, cookie: Cookie) -> str:
         """Return the name that the browser knows."""
@@ -54,18 +64,17 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True):
 
         Of two with one name the last counts, as its path is the shortest (RFC 6265 §5.4); aiohttp's own parser is slow.
         """
-        sent = ";" + request.headers.get("Cookie", "").replace(" ", "")
-        value = sent.rpartition(f";{self.name(cookie)}=")[2].partition(";")[0]
+        value = _parse(request).get(self._names[cookie], "")
         return value if _WRITTEN_HERE.fullmatch(value) else ""
 
     def read(self, request: web.Request) -> SentCookies:
         """Return what the browser sends of the cookies that say who it is."""
-        return SentCookies(
-            browser=self.get(request, Cookie.BROWSER),
-            session=self.get(request, Cookie.SESSION),
-            partial_sign_in=self.get(request, Cookie.PARTIAL_SIGN_IN),
-            browser_state=self.get(request, Cookie.BROWSER_STATE),
-        )
+        sent, names = _parse(request), self._names
+        values = [
+            value if (value := sent.get(names[one])) and _WRITTEN_HERE.fullmatch(value) else ""
+            for one in _WHO
+        ]
+        return SentCookies(*values)
 
     def set(
         self, response: web.StreamResponse, cookie: Cookie, value: str, *, max_age: int | None
@@ -100,3 +109,9 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True):
         """Count failures up to three, for `max_age` seconds; zero deletes the cookie."""
         value = str(min(count, 3)) if count else ""
         self.set(response, Cookie.FAILED_SIGN_INS, value, max_age=max_age)
+
+
+def _parse(request: web.Request) -> dict[str, str]:
+    """Return the cookies that were sent."""
+    pairs = [pair.strip().partition("=") for pair in request.headers.get("Cookie", "").split(";")]
+    return {name: value for name, _, value in pairs}
