@@ -35,7 +35,7 @@ class Cookie(Enum):
     """How often signing in has failed in this browser, up to three."""
 
 
-_WHO = (Cookie.BROWSER, Cookie.SESSION, Cookie.PARTIAL_SIGN_IN, Cookie.BROWSER_STATE)
+_SENT = (Cookie.BROWSER, Cookie.SESSION, Cookie.PARTIAL_SIGN_IN, Cookie.BROWSER_STATE)
 """The order of the fields of `SentCookies`."""
 
 
@@ -53,6 +53,10 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _names(self) -> Mapping[Cookie, str]:
         return {cookie: self.name(cookie) for cookie in Cookie}
 
+    @cached_property
+    def _names_of_sent(self) -> tuple[str, ...]:
+        return tuple([self.name(cookie) for cookie in _SENT])
+
     def name(self, cookie: Cookie) -> str:
         """Return the name that the browser knows."""
         name = self.session_name if cookie is Cookie.SESSION else cookie.value
@@ -69,12 +73,9 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def read(self, request: web.Request) -> SentCookies:
         """Return what the browser sends of the cookies that say who it is."""
-        sent, names = _parse(request), self._names
-        values = [
-            value if (value := sent.get(names[one])) and _WRITTEN_HERE.fullmatch(value) else ""
-            for one in _WHO
-        ]
-        return SentCookies(*values)
+        sent = _parse(request)
+        values = [sent.get(name, "") for name in self._names_of_sent]
+        return SentCookies(*[one if _WRITTEN_HERE.fullmatch(one) else "" for one in values])
 
     def set(
         self, response: web.StreamResponse, cookie: Cookie, value: str, *, max_age: int | None

@@ -178,7 +178,8 @@ def messages_of(
             message = _VALUE_IN_TEXT.sub(
                 "\N{FIRST STRONG ISOLATE}\\g<0>\N{POP DIRECTIONAL ISOLATE}", message
             )
-        return Markup(message) % values  # noqa: S704 (catalogues are ours)
+        text = Markup(message)  # noqa: S704 (catalogues are ours)
+        return text % values if "%" in message else text
 
     def gettext(message: str, /, **values: object) -> Markup:
         return with_values(translations.gettext(message), values)

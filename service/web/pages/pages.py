@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -92,8 +92,8 @@ class Pages:
         headers = page_headers(
             language=tag,
             leads_away=leads_away,
-            img_src=[*img_src, *logo],
-            frame_src=frame_src,
+            img_src=_sources([*img_src, *logo]),
+            frame_src=_sources(frame_src),
             script=script,
         )
         page = web.Response(
@@ -183,15 +183,16 @@ def _is_web(uri: str) -> bool:
     return uri.startswith(("https://", "http://"))
 
 
+@lru_cache(maxsize=1000)
 def page_headers(
     *,
     language: str,
     leads_away: bool,
-    img_src: Iterable[str],
-    frame_src: Iterable[str],
+    img_src: tuple[str, ...],
+    frame_src: tuple[str, ...],
     script: str | None,
-) -> dict[str, str]:
-    """Return the headers of a page that shows and frames these URIs.
+) -> Mapping[str, str]:
+    """Return the headers of a page that shows and frames what comes from these sources.
 
     It runs this one inline script, or else static files of this service. A page whose form may end at another site has no
     `form-action`, because Chromium applies it to every redirect that follows, also to those of the client, which lead to
@@ -201,9 +202,9 @@ def page_headers(
         "default-src": ["'none'"],
         "style-src": ["'self'"],
         "font-src": ["'self'"],
-        "img-src": ["'self'", "data:", *_sources(img_src)],
+        "img-src": ["'self'", "data:", *img_src],
         "form-action": [] if leads_away else ["'self'"],
-        "frame-src": _sources(frame_src),
+        "frame-src": [*frame_src],
         "script-src": ["'self'" if script is None else script_hash(script)],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
@@ -223,8 +224,8 @@ def script_hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _sources(uris: Iterable[str]) -> list[str]:
-    return sorted({source for uri in uris if (source := _source(uri)) is not None})
+def _sources(uris: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({source for uri in uris if (source := _source(uri)) is not None}))
 
 
 def _source(uri: str) -> str | None:

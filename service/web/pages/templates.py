@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
-from jinja2.runtime import Context
+from jinja2.runtime import Context, Macro, missing
 
 from service.config.problem import CannotServe, Finding
 from service.config.schema.file import ConfigurationFile
@@ -31,8 +31,34 @@ class LocalContext(Context):
 
     def resolve_or_missing(self, key: str) -> Any:
         """Return a variable; the language's one comes after what the page and the environment have."""
-        names = _language.get().names
-        return names[key] if key in names and key not in self else super().resolve_or_missing(key)
+        if key in self.vars:
+            return self.vars[key]
+        if key in self.parent:
+            return self.parent[key]
+        return _language.get().names.get(key, missing)
+
+    def call(
+        self,
+        called: Any,
+        /,
+        *args: Any,
+        _block_vars: Any = None,
+        _loop_vars: Any = None,
+        **values: Any,
+    ) -> Any:
+        """Call what a template calls. Of all that it reaches only macros take something more, which Jinja looks for at each call."""
+        if isinstance(called, Macro):
+            return called(self.eval_ctx, *args, **values)
+        return called(*args, **values)
+
+
+class Templates(jinja2.Environment):
+    """Gives all templates the same names: maps of maps, one for each template, take a sixth of the time of a page."""
+
+    context_class = LocalContext
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        return {**self.globals, **d} if d else self.globals
 
 
 def set_up(
@@ -43,20 +69,18 @@ def set_up(
     Raise CannotServe if a template of the operator does not compile.
     """
     ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
-    environment = aiohttp_jinja2.setup(
-        app,
-        default_helpers=False,
+    environment = Templates(
+        autoescape=True,
         # `builtin/` reaches our template from an operator's that extends it.
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders_of(templates)), ours]),
-        filters={name: _make_filter(name) for name in FILTERS},
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.context_class = LocalContext
-    del environment.globals["app"]  # no template reaches the application
+    environment.filters |= {name: _make_filter(name) for name in FILTERS}
     own: Any = environment.globals
     own.update(names)
+    app[aiohttp_jinja2.APP_KEY] = environment
     for name in _templates_in(templates) if templates else ():
         try:
             environment.get_template(name)
