@@ -193,7 +193,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         registry = self.registry.current
         session = _find_session(request, visitor, registry)
         consent = session and await self._find_consent(session, request, reply_to)
-        factors = session and await self._find_factors(session, request)
+        factors = session and await self._find_factors(session, request, visitor)
         interaction = Interaction(
             request=request,
             registry=registry,
@@ -228,7 +228,9 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             unverified_client_host=reply_to.unverified_client_host,
         )
 
-    async def _find_factors(self, session: Session, request: AuthorizeRequest) -> Factors | None:
+    async def _find_factors(
+        self, session: Session, request: AuthorizeRequest, visitor: Visitor
+    ) -> Factors | None:
         """Return the user's second factors; None where the session needs none more."""
         registry = self.registry.current
         asked = request.acr.values or request.acr.required
@@ -236,7 +238,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             return None
         if MFA in session.methods and not asked:
             return None
-        return await self.second_factors.enrolled.find(session.subject)
+        return visitor.factors or await self.second_factors.enrolled.find(session.subject)
 
     async def find_step(
         self, waiting: WaitingRequest, visitor: Visitor

@@ -50,7 +50,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
-        visit = await self.visits.open_page(request)
+        visit = await self.visits.open_page(request, note_use=False)
         visit.params.refuse_too_long()
         logout = await self._read(visit.params)
         if not logout.must_ask(visit.visitor.session):

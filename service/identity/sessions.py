@@ -22,6 +22,7 @@ from service.model.session import LogoutDelivery, Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InvalidRequest
+from service.store.keyvalue import to_members
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command, steps
 from service.tokens.liveness import ask_end, is_ended
@@ -37,7 +38,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a session lasts unused."""
     max_lifetime: int
     ended: asyncio.Event
-    """Set when a session has ended here, so that the queued logouts are delivered."""
+    """Set when logouts were queued here, so that they are delivered."""
     emit: Emit
 
     async def start(
@@ -130,7 +131,11 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _end_some(self, sessions: Sequence[Session]) -> list[str]:
         stores, kv = self.stores, self.stores.kv
-        writes, queued = await self._end_dependents(sessions)
+        listing = [
+            *[stores.session_clients.members(one.id) for one in sessions],
+            *[stores.session_authorizations.members(one.id) for one in sessions],
+        ]
+        writes, queued = await self._end_dependents(sessions, await kv.read_members(*listing))
         for one in sessions:
             writes += (
                 stores.session_uses.drop(one.id),
@@ -139,33 +144,36 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
                 stores.sessions.drop(one.id),
             )
         events = [SessionEnded(session_id=one.id, subject=one.subject) for one in sessions]
-        await kv.write(*writes, durable=True, events=events)
-        writes, later = await self._end_dependents(sessions, queued=queued)
+        # What is listed again after the end is in the same slot of a Cluster as the session.
+        answers = await kv.write(*writes, *listing, durable=True, events=events)
+        listed = [to_members(one) for one in answers[len(writes) :]]
+        writes, later = await self._end_dependents(sessions, listed, queued=queued)
         for one in sessions:
             writes += (
                 stores.session_authorizations.drop(one.id),
                 stores.session_clients.drop(one.id),
             )
         await kv.write(*writes)
-        self.ended.set()
+        if queued or later:
+            self.ended.set()
         for event in events:
             self.emit(event)
         return [client_id for _, client_id in (*queued, *later)]
 
     async def _end_dependents(
-        self, sessions: Sequence[Session], *, queued: Collection[tuple[Session, str]] = ()
+        self,
+        sessions: Sequence[Session],
+        listed: Sequence[tuple[str, ...]],
+        *,
+        queued: Collection[tuple[Session, str]] = (),
     ) -> tuple[list[Command], list[tuple[Session, str]]]:
-        """Queue the logouts of clients that are not `queued` yet; return the last writes that end what depends on the sessions, and those logouts.
+        """Queue the logouts of listed clients that are not `queued` yet; return the last writes that end what is listed below the sessions, and those logouts.
 
         A full Redis refuses to queue, but would execute the other writes: so those come in the next round trip.
         Offline authorizations outlive their session (OIDC Core §11).
         """
         stores, kv = self.stores, self.stores.kv
         writes = list[Command]()
-        listed = await kv.read_members(
-            *[stores.session_clients.members(one.id) for one in sessions],
-            *[stores.session_authorizations.members(one.id) for one in sessions],
-        )
         known = {(one.id, client_id) for one, client_id in queued}
         logouts = [
             (one, client_id)

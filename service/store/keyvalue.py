@@ -156,7 +156,7 @@ class KeyValue:
     async def read_members(self, *commands: Command) -> list[tuple[str, ...]]:
         """Return the members of the indexes or queues that commands ask for."""
         found = await self._ask(self._channel, commands)
-        return [tuple([member.decode() for member in members]) for members in found]
+        return [to_members(members) for members in found]
 
     async def get(self, key: str) -> bytes | None:
         """Return the raw value of a key, for `replace`."""
@@ -255,6 +255,11 @@ class KeyValue:
             cause = error.partition(", with args")[0][:LONGEST_CAUSE]
             log.warning("redis refuses", cause=cause + _REMEDIES.get(word, ""))
         self._refused_at[word] = now
+
+
+def to_members(answer: Sequence[bytes]) -> tuple[str, ...]:
+    """Return the members of an index or queue, from the answer to a command that asks for them."""
+    return tuple([member.decode() for member in answer])
 
 
 def _forget(tracking: Tracking, writes: Sequence[Command], answers: list[Any]) -> list[Any]:

@@ -234,12 +234,12 @@ class Stores:
         They are some more than necessary, so that this is needed rarely; and never many more, so that no request has to do the
         work of ten thousand others. Of requests that exceed the limit at the same moment, few make room: each has another count.
         """
-        surplus = count - index.limit
-        if surplus <= 0:
+        excess = count - index.limit
+        if excess <= 0:
             return ()
         spare = index.spare
-        if surplus <= spare and (surplus - 1) % max(spare // 2, 1):
+        if excess <= spare and (excess - 1) % max(spare // 2, 1):
             return ()
-        leaving = min(surplus, spare + 1) + spare
+        leaving = min(excess, spare + 1) + spare
         (surplus,) = await self.kv.read_members(index.first(selector, digest, count=leaving))
         return surplus

@@ -74,11 +74,11 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         """The registry in force."""
         return self.flow.registry.current
 
-    async def open_page(self, request: web.Request) -> Visit:
+    async def open_page(self, request: web.Request, *, note_use: bool = True) -> Visit:
         """Read a GET."""
         params = query_params(request)
         params.refuse_repeated()
-        return await self._visit(request, params)
+        return await self._visit(request, params, note_use=note_use)
 
     async def open_form(self, request: web.Request) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
@@ -86,8 +86,9 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         self.check_form(request, params)
         return await self._visit(request, params)
 
-    async def _visit(self, request: web.Request, params: Params) -> Visit:
-        visitor = await self.find_visitor(request, fresh_login=params.get(FRESH_LOGIN) or "")
+    async def _visit(self, request: web.Request, params: Params, *, note_use: bool = True) -> Visit:
+        fresh_login = params.get(FRESH_LOGIN) or ""
+        visitor = await self.find_visitor(request, fresh_login=fresh_login, note_use=note_use)
         return Visit(request=request, visitor=visitor, params=params)
 
     async def find_visitor(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
-from jinja2.runtime import Context, Macro, missing
+from jinja2.runtime import Context, Macro
+from jinja2.utils import missing
 
 from service.config.problem import CannotServe, Finding
 from service.config.schema.file import ConfigurationFile
