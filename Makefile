@@ -158,6 +158,12 @@ bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written 
 	$(BIN)/python -m benchmarks.report build/benchmarks
 	@if command -v py-spy >/dev/null; then $(BIN)/python -m benchmarks.flame docs/introspection-flamegraph.svg; fi
 
+.PHONY: bench-table
+bench-table: .venv/benchmarking ## the table with node-oidc-provider alone, written into docs/performance.md; about ten minutes
+	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
+	$(BENCH) --peers --seconds 1
+	$(BIN)/python -m benchmarks.report build/benchmarks
+
 .PHONY: bench-instructions
 bench-instructions: .venv/benchmarking ## instructions of each request, whatever else the machine does; needs valgrind, some minutes
 	@command -v valgrind >/dev/null || scripts/apt-install valgrind

@@ -36,13 +36,11 @@ def _index(key: str) -> Command:
 
 READ_SESSION: Command = ("GET", f"{SESSION}:ss")
 READ_PARKED: Sequence[Command] = (("GET", f"{PARKED}:pk"), ("GET", f"{PARKED}:pa"))
-USE_SESSION: Sequence[Command] = (
+READ_FACTORS: Command = ("GET", f"{USER}:fa")
+READ_CONSENT: Command = ("GET", f"{USER}:co:{DIGEST}")
+WRITE_GRANT: Sequence[Command] = (
     ("SET", f"{SESSION}:su", 1, "EX", TTL),
     lengthen(f"{SESSION}:ss", TTL),
-    ("GET", f"{USER}:co:{DIGEST}"),
-    ("GET", f"{USER}:fa"),
-)
-WRITE_GRANT: Sequence[Command] = (
     _index(f"{USER}:ua"),
     _index(f"{SESSION}:sa"),
     ("SET", f"{GRANT}:az", RECORD, "EX", TTL),
@@ -122,10 +120,10 @@ class BrowserFloor:
         }
 
     async def authorize(self, request: web.Request) -> web.Response:
-        """A session read and prolonged, a consent and factors read, and a code written with its authorization."""
+        """A session read, factors read, and a code written with its authorization; the session is prolonged."""
         parse_qsl(request.query_string)
         await self._ask(READ_SESSION)
-        await self._ask(*USE_SESSION)
+        await self._ask(READ_FACTORS)
         await self._ask(*WRITE_GRANT)
         return _see_other(LOCATION)
 
@@ -139,7 +137,7 @@ class BrowserFloor:
         parse_qsl(request.query_string)
         await self._ask(*READ_PARKED, READ_SESSION)
         self._open()
-        await self._ask(*USE_SESSION)
+        await self._ask(READ_FACTORS)
         await self._ask(*WRITE_GRANT, CLAIM, UNPARK)
         return _see_other(LOCATION)
 
@@ -163,7 +161,7 @@ class BrowserFloor:
         await self._ask(*READ_PARKED, *READ_FAILURES)
         self._open()
         await asyncio.to_thread(PasswordHasher().verify, CHEAP_HASH, SECRET)
-        await self._ask(("GET", f"{USER}:fa"), ("GET", f"{USER}:co:{DIGEST}"))
+        await self._ask(READ_FACTORS)
         await self._ask(*BEGIN_SESSION, *WRITE_GRANT, CLAIM, UNPARK)
         return _see_other(LOCATION)
 
@@ -172,7 +170,7 @@ class BrowserFloor:
         await _form(request)
         await self._ask(*READ_PARKED, READ_SESSION)
         self._open()
-        await self._ask(*USE_SESSION)
+        await self._ask(READ_CONSENT, READ_FACTORS)
         await self._ask(*WRITE_GRANT, CLAIM, UNPARK)
         return _see_other(LOCATION)
 
@@ -192,8 +190,7 @@ class BrowserFloor:
         verify(self.jwt, lambda _: self.es256, typ={"at+jwt"})
         await self._ask(READ_SESSION)
         await self._ask(*LISTED)
-        await self._ask(*END_SESSION)
-        await self._ask(*LISTED)
+        await self._ask(*END_SESSION, *LISTED)
         await self._ask(*FORGET)
         return _see_other("https://web.example/")
 

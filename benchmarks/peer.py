@@ -7,7 +7,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+from benchmarks.browser import AFTER_LOGOUT, authorization_query
 from benchmarks.load import Requests
+from benchmarks.users import USER_COUNT
 from benchmarks.work import VERIFIER, basic, proven
 from service.protocol.pkce import s256
 
@@ -55,6 +57,40 @@ def _code(port: int, folder: Path, most: int) -> Requests:
     return _each_once(folder, [{**shared, "code": code} for code in codes])
 
 
+def _authorize(**further: str) -> Prepare:
+    """Ask for codes for users with a session each, who take turns; each also has a grant for the client."""
+
+    def prepare(port: int, folder: Path, _: int) -> Requests:
+        query, file = (
+            urlencode(authorization_query(scope="openid profile", **further)),
+            folder / "peer",
+        )
+        sessions = _prepared(port, "Session", USER_COUNT)
+        file.write_text("".join(f"{query}\t\t_session={each}\n" for each in sessions))
+        return Requests(path="/auth", bodies=file, are_queries=True, in_turns=True)
+
+    return prepare
+
+
+def _userinfo(port: int, _: Path, __: int) -> Requests:
+    (token,) = _prepared(port, "AccessToken", 1)
+    return Requests(path="/me", authorization=f"Bearer {token}")
+
+
+def _push(*_: object) -> Requests:
+    form = urlencode(authorization_query(scope="openid profile"))
+    return Requests(path="/request", authorization=basic("web"), body=form)
+
+
+def _logout_page(port: int, folder: Path, _: int) -> Requests:
+    """The page that asks the user, which a logout begins with there."""
+    query = urlencode({"client_id": "web", "post_logout_redirect_uri": AFTER_LOGOUT})
+    file = folder / "peer"
+    sessions = _prepared(port, "Session", USER_COUNT)
+    file.write_text("".join(f"{query}\t\t_session={each}\n" for each in sessions))
+    return Requests(path="/session/end", bodies=file, are_queries=True, in_turns=True)
+
+
 def _document(path: str) -> Prepare:
     return lambda *_: Requests(path=path)
 
@@ -67,6 +103,15 @@ WORKS: Mapping[str, Prepare] = {
     "client-credentials-dpop": _client_credentials_dpop,
     "refresh": _refresh,
     "code": _code,
+    "authorize": _authorize(),
+    "authorize-form-post": _authorize(response_mode="form_post"),
+    "authorize-parked": _document(
+        f"/auth?{urlencode(authorization_query(scope='openid profile'))}"
+    ),
+    "userinfo-reference": _userinfo,
+    "logout": _logout_page,
+    "push": _push,
+    "device-page": _document("/device"),
     "discovery": _document("/.well-known/openid-configuration"),
     "jwks-document": _document("/jwks"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,15 @@ def updated(document: str, folder: Path) -> str:
     parts = {
         "works": _works(works),
         "round trips": _round_trips(works),
-        "times": _figures(times),
-        "stalls": _figures(stalls),
         "missed": _missed(works, [*times, *stalls]),
     }
-    if (folder / "instructions.json").exists():  # they are counted apart, and need no quiet machine
-        parts["instructions"] = _instructions(_findings(folder, ("instructions",)))
+    # All else is measured apart: what takes longer, and instructions, which need no quiet machine.
+    if times:
+        parts["times"] = _figures(times)
+    if stalls:
+        parts["stalls"] = _figures(stalls)
+    if counted := _findings(folder, ("instructions",)):
+        parts["instructions"] = _instructions(counted)
     for name, text in parts.items():
         before, begin, rest = document.partition(f"<!-- measured: {name} -->\n")
         _, end, after = rest.partition("<!-- until here -->\n")
@@ -49,8 +52,12 @@ def updated(document: str, folder: Path) -> str:
     return document
 
 
-def _findings(folder: Path, topics: Iterable[str]) -> list[Row]:
-    return [row for topic in topics for row in json.loads((folder / f"{topic}.json").read_text())]
+def _findings(folder: Path, topics: Collection[str]) -> list[Row]:
+    """Return the figures of topics; none unless all of them were measured."""
+    files = [folder / f"{topic}.json" for topic in topics]
+    if not all(file.exists() for file in files):
+        return []
+    return [row for file in files for row in json.loads(file.read_text())]
 
 
 def _works(works: list[Row]) -> str:

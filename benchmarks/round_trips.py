@@ -123,13 +123,9 @@ async def listening(redis_url: str) -> AsyncGenerator[tuple[Proxy, str]]:
 
 async def least(session: ClientSession, port: int, requests: Requests, proxy: Proxy) -> Asked:
     """The fewest Redis commands of several equal requests."""
-    bodies = (
-        requests.bodies.read_text().splitlines()[:TRIES]
-        if requests.bodies
-        else [requests.body] * TRIES
-    )
+    lines = requests.bodies.read_text().splitlines() if requests.bodies else [requests.body]
     tries: list[Asked] = []
-    for body in bodies:
+    for body in (lines * TRIES)[:TRIES]:
         proxy.asked = Asked()
         await send(session, f"http://127.0.0.1:{port}{requests.path}", requests, body)
         tries.append(proxy.asked)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, PATIENCE, SERVER_CPU, Running, free_port, started
+from benchmarks.users import CONFIGURATION
 from service.start.load import load
 from service.wiring.features import Features
 from service.wiring.shared import Shared
 
 SERVICE, FLOOR, PEER = "service", "floor", "peer"
-CONFIGURATION = Path(__file__).with_name("service.yaml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.servers import CONFIGURATION
+CONFIGURATION = Path(__file__).with_name("service.yaml")
 
 CHEAP_HASH = (
     "$argon2id$v=19$m=8,t=1,p=1$YmVuY2htYXJrLXNhbHQ$4hx8LrYSq2ATQntdAV+pJN3jCjwNp1z8Py+s76TXZa8"
 )
 """A password that costs next to nothing to verify, so that the rest of a sign-in is seen."""
-USER_COUNT = 500
+USER_COUNT = 250
 """So many that none has more codes at once than one client may have for a user."""
 USER = """\
     - sub: {sub}

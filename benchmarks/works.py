@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from benchmarks.browser import BROWSER_WORKS
 from benchmarks.load import Requests
+from benchmarks.users import subject
 from benchmarks.work import (
     DAY,
     HOUR,
@@ -49,7 +50,7 @@ def introspect_of_user_with(authorizations: int) -> Prepare:
     """The same of a user with so many authorizations."""
 
     async def prepare(features: Features, _: Path, __: int) -> Requests:
-        sub = f"user{authorizations % 490 + 1}"
+        sub = subject(10 + len(str(authorizations)))  # no other work's
         await give_authorizations(features, sub, authorizations)
         token = await user_token(features, "web", sub)
         return Requests(

@@ -60,6 +60,16 @@ def test_the_document_has_a_place_for_everything(folder: Path) -> None:
     assert updated(document, folder) == document
 
 
+def test_the_table_alone_leaves_the_rest_of_the_document(folder: Path) -> None:
+    document = updated((REPOSITORY / DOCUMENT).read_text(), folder)
+    (folder / "table.json").write_text(json.dumps({"works": [row(0.70)]}))
+    for topic in (*TIMES, *STALLS):
+        (folder / f"{topic}.json").unlink()
+    after = updated(document, folder)
+    assert "| refresh | 0.70 | 0.60 |" in after
+    assert "| memory | 91.00 MiB | at most 90, **not met** |" in after
+
+
 def test_instructions_are_shown_where_they_were_counted(folder: Path) -> None:
     kinds = {"service": 943_586.0, "floor": 654_067.0, "to the floor": 0.693}
     told = [{"what": f"refresh: {kind}", "figure": figure} for kind, figure in kinds.items()]

@@ -27,12 +27,15 @@ const provider = new Provider(`http://localhost:${port}`, {
       client_secret: SECRET,
       grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
       redirect_uris: [CALLBACK],
+      post_logout_redirect_uris: ['https://web.example/'],
       id_token_signed_response_alg: 'ES256',
     },
   ],
   features: {
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
+    deviceFlow: { enabled: true },
+    userinfo: { enabled: true },
     introspection: { enabled: true },
     resourceIndicators: {
       enabled: true,
@@ -52,10 +55,19 @@ const provider = new Provider(`http://localhost:${port}`, {
   },
   rotateRefreshToken: true,
   scopes: ['openid', 'profile', 'offline_access'],
-  ttl: { AccessToken: HOUR, AuthorizationCode: HOUR, ClientCredentials: HOUR, Grant: HOUR, IdToken: HOUR, RefreshToken: HOUR },
+  ttl: { AccessToken: HOUR, AuthorizationCode: HOUR, ClientCredentials: HOUR, Grant: HOUR, IdToken: HOUR, RefreshToken: HOUR, Session: HOUR },
 });
 
-// What the benchmark needs before it begins: so many codes or tokens of a user, one in each line.
+async function signIn(grantId) {
+  const session = new provider.Session();
+  session.loginAccount({ accountId: '818727' });
+  session.ensureClientContainer('web');
+  session.grantIdFor('web', grantId);
+  await session.save(HOUR);
+  return session.id;
+}
+
+// What the benchmark needs before it begins: so many sessions, codes or tokens of a user, one in each line.
 provider.use(async (context, next) => {
   const kind = context.path.split('/prepared/')[1];
   if (!kind) return next();
@@ -64,6 +76,10 @@ provider.use(async (context, next) => {
   for (let each = 0; each < Number(context.query.count); each += 1) {
     const grant = new provider.Grant({ clientId: 'web', accountId: '818727' });
     grant.addOIDCScope(SCOPE);
+    if (kind === 'Session') {
+      made.push(await signIn(await grant.save()));
+      continue;
+    }
     const granted = {
       accountId: '818727',
       authTime: Math.floor(Date.now() / 1000),
