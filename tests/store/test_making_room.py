@@ -13,6 +13,7 @@ from service.events.users import SessionEnded
 from service.identity.sign_in import SignIn
 from service.model.handle import digest
 from service.model.session import Session
+from service.store.stores import Stores
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp
@@ -134,3 +135,30 @@ async def test_a_new_member_never_makes_room(app: ClientApp, service: RunningSer
     for number in range(MORE - MOST, MORE):
         await token_of(service, f"opaque{number}")
     assert (await app.redeem(await app.code())).status == 200
+
+
+async def test_of_requests_that_exceed_a_limit_at_once_few_make_room(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.store.stores.MAX_MEMBERS", 1_000)
+    stores = Stores(service.features.shared.kv, prefix="few")
+    index = stores.subject_authorizations
+    members = [index.add("s", str(one), expires_at=clock() + one + 60) for one in range(1_040)]
+    counts = await stores.kv.write(*members)
+    surplus = [await stores.find_surplus(index, "s", count=count) for count in counts]
+    assert [len(each) for each in surplus[1_000:1_020]] == [21, *[0] * 9, 31, *[0] * 9]
+    assert all(surplus[1_020:])
+
+
+async def test_an_authorization_that_makes_room_reads_few_others(
+    service: RunningService, events: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = service.features.shared.stores
+    for number in range(MOST):
+        await token_of(service, f"opaque{number}")
+    read: list[str] = []
+    find = stores.authorizations.read
+    monkeypatch.setattr(stores.authorizations, "read", lambda one: read.append(one) or find(one))
+    await token_of(service, "opaque0")
+    assert [type(each) for each in events].count(AuthorizationEnded) == 1
+    assert len(read) <= MOST
