@@ -95,7 +95,7 @@ async def test_an_account_that_was_selected_is_not_that_of_another_session(
 async def test_a_consent_is_not_that_of_another_session(
     app: ClientApp, copied: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise TemporarilyUnavailable("the store does not answer")
 
     consent = await app.login(prompt="consent")

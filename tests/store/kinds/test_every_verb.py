@@ -68,6 +68,7 @@ SAMPLES: dict[str, Command] = {
     "Index.first": INDEX.first("i", count=5),
     "Index.last": INDEX.last("i", count=5),
     "Index.count": INDEX.count("i"),
+    "Index.exist": INDEX.exist("i", ["of", "other"]),
     "Index.page": INDEX.page("i", None, count=5),
     "Index.remove": INDEX.remove("i", "old"),
     "Index.drop": INDEX.drop("i"),
