@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.servers import CONFIGURATION
+from benchmarks.users import CONFIGURATION
 
 HEAD = "\nclients:\n"
 CLIENT = """\

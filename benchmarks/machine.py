@@ -67,7 +67,7 @@ def started(
         yield Running(process.pid)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=patience + 10)
 
 
 def _make_environment() -> dict[str, str]:

@@ -16,9 +16,10 @@ from benchmarks.effort import Effort
 from benchmarks.finding import Finding
 from benchmarks.load import Requests, drive
 from benchmarks.measured import Measured
-from benchmarks.servers import CONFIGURATION, Server, Servers, features_of
+from benchmarks.servers import Server, Servers, features_of
 from benchmarks.turns import measure as turn
 from benchmarks.turns import ratio
+from benchmarks.users import CONFIGURATION
 from benchmarks.work import basic, user_token
 
 HOT = 1000

@@ -11,9 +11,11 @@ from service.clock import clock
 from service.events.authorizations import AuthorizationEnded
 from service.events.users import SessionEnded
 from service.identity.sign_in import SignIn
+from service.model.authorization import Authorization
 from service.model.handle import digest
 from service.model.session import Session
 from service.store.stores import Stores
+from service.store.verbs import Read
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp
@@ -158,7 +160,12 @@ async def test_an_authorization_that_makes_room_reads_few_others(
         await token_of(service, f"opaque{number}")
     read: list[str] = []
     find = stores.authorizations.read
-    monkeypatch.setattr(stores.authorizations, "read", lambda one: read.append(one) or find(one))
+
+    def note(one: str) -> Read[Authorization]:
+        read.append(one)
+        return find(one)
+
+    monkeypatch.setattr(stores.authorizations, "read", note)
     await token_of(service, "opaque0")
     assert [type(each) for each in events].count(AuthorizationEnded) == 1
     assert len(read) <= MOST
