@@ -77,15 +77,18 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         if code:
             count = answers[len(writes) - 1]
             await make_room_for_code(stores, authorization, count=count, emit=self.emit)
+        self._emit_granted(authorization, kind.name)
+        return parameters
+
+    def _emit_granted(self, authorization: Authorization, response_type: str) -> None:
         granted = AuthorizationGranted(
-            client_id=request.client.client_id,
-            subject=session.subject,
-            response_type=kind.name,
+            client_id=authorization.client_id,
+            subject=str(authorization.subject),
+            response_type=response_type,
             scope=authorization.scope,
             authorization_details_types=types_of(authorization.authorization_details),
         )
         self.emit(granted)
-        return parameters
 
     async def _mint_access_token(
         self, interaction: Interaction, authorization: Authorization

@@ -186,7 +186,7 @@ class Index(msgspec.Struct, frozen=True):
 
     @property
     def spare(self) -> int:
-        """How much more room than necessary is made at once, so that few requests have to: a hundredth, and of a small limit a little more."""
+        """The room beyond what is necessary that is made at once, so that few requests have to: a hundredth of the limit, or more if it is small."""
         return max(self.limit // 100, min(self.limit // 10, 20))
 
     def key(self, selector: str, digest: str = "") -> str:
