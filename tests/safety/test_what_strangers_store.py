@@ -227,6 +227,7 @@ SENT: dict[str, Send] = {
     ),
     "/connect/introspect": garbage("/connect/introspect"),
     "/connect/revocation": garbage("/connect/revocation", client_id="spa"),
+    "/connect/global-token-revocation": garbage("/connect/global-token-revocation"),
     "/connect/userinfo": garbage("/connect/userinfo", access_token="x"),
 }
 
@@ -283,7 +284,8 @@ async def measure(service: RunningService) -> tuple[int, int]:
 
 async def size_of(service: RunningService, key: str) -> int:
     kv = service.features.shared.kv
-    if key.endswith(":ro"):
+    (kind,) = await kv.write(("TYPE", key))
+    if kind == b"zset":
         (members,) = await kv.write(("ZCARD", key))
         return OVERHEAD + len(key) + 100 * int(members)
     return OVERHEAD + len(key) + len(await kv.get(key) or b"")
