@@ -95,11 +95,12 @@ class Outboxes(msgspec.Struct, frozen=True):
         messages: list[OutboxMessage] = []
         for name in names[at:]:
             room = limit - len(messages)
-            listed = await self._read_queue(name, state, start=start, count=room)
+            queue = self.queues[name]
+            listed = await queue.outbox.look(dead=state == "dead", start=start, count=room)
             messages += (
-                _message(name, self.queues[name], state, one, time) for one, time in listed
+                _message(name, queue, state, one, time) for one, time in listed if one is not None
             )
-            if len(messages) == limit:
+            if len(listed) == room:
                 return OutboxPage(tuple(messages), f"{name}:{start + len(listed)}")
             start = 0
         return OutboxPage(tuple(messages), None)
@@ -109,11 +110,6 @@ class Outboxes(msgspec.Struct, frozen=True):
         name, _, delivery_id = message_id.partition(".")
         queue = self.queues.get(name)
         return queue is not None and await queue.outbox.revive(delivery_id)
-
-    async def _read_queue(
-        self, name: str, state: State, *, start: int, count: int
-    ) -> Sequence[tuple[Delivery, int]]:
-        return await self.queues[name].outbox.look(dead=state == "dead", start=start, count=count)
 
 
 def _read_cursor(cursor: str | None, names: Sequence[str]) -> tuple[int, int]:

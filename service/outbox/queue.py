@@ -146,8 +146,8 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
             self.leases.drop(selector, delivery_id),
         )
 
-    async def look(self, *, dead: bool, start: int, count: int) -> list[tuple[D, int]]:
-        """Return deliveries with the times at which they are due, or dead letters with those of their deaths."""
+    async def look(self, *, dead: bool, start: int, count: int) -> list[tuple[D | None, int]]:
+        """Return deliveries with the times at which they are due, or dead letters with those of their deaths; None for one that has expired."""
         selector, queue = self.queue.selector, self.dead if dead else self.queue
         (listed,) = await self.kv.write(queue.first(start=start, count=count))
         places = _pairs(listed)
@@ -155,9 +155,7 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
             *[self.deliveries.read(selector, member.decode()) for member, _ in places]
         )
         return [
-            (delivery, int(float(time)))
-            for delivery, (_, time) in zip(found, places, strict=True)
-            if delivery is not None
+            (delivery, int(float(time))) for delivery, (_, time) in zip(found, places, strict=True)
         ]
 
     async def _read(self, ids: Sequence[str]) -> tuple[D, ...]:
