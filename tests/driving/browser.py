@@ -168,7 +168,7 @@ class Browser:
 
     def __init__(self, issuer: str, *, also: str | None = None, **session: Any) -> None:
         self.issuer = issuer
-        self._own = (issuer, also or issuer)
+        self.sites = (issuer, also or issuer)
         # An https issuer stands behind plain http here, as behind a proxy: its cookies are Secure.
         jar = CookieJar(unsafe=True, treat_as_secure_origin=URL(issuer))
         self.session = ClientSession(cookie_jar=jar, **session)
@@ -248,7 +248,7 @@ class Browser:
                 if response.status not in {302, 303} or location is None:
                     return Page(url, response.status, response.headers, text)
                 url = urljoin(url, location)
-                if not url.startswith(self._own):
+                if not url.startswith(self.sites):
                     return Page(url, response.status, response.headers, "")
             method, options = "GET", {}
         raise AssertionError("the service redirects in a circle")

@@ -14,6 +14,7 @@ from tests.admin.console.conftest import ALICE, Change, Operator
 from tests.admin.console.test_signing_in import refusals
 from tests.conftest import Clock, Start
 from tests.driving.service import RunningService
+from tests.factors.phone import Phone
 
 END = f"/confirm?change=end-sessions&id={ALICE}&back=/"
 
@@ -178,6 +179,40 @@ async def test_change_asks_for_the_required_acr(start: Start, config: dict[str, 
     assert refused.text_of("error-description") == "the requested acr was not satisfied"
     assert await sessions_of(service) == 1
     await operator.close()
+
+
+async def test_change_asks_only_for_the_factor_that_is_missing(
+    start: Start, config: dict[str, Any]
+) -> None:
+    phone = Phone()
+    config["admin"]["required_acr"] = "strong"
+    config["authentication_contexts"] = [{"acr": "strong", "amr": ["pwd", "otp"]}]
+    config["mfa"] = {"required": "never"}
+    service = await start(config)
+    await phone.enrol(service)
+    operator = Operator(service)
+    assert (await operator.enter()).path == "/"
+    step = await operator.open(END)
+    assert step.path == "/account/second-factor"
+    asked = await operator.submit(step, otp=phone.code())
+    assert (asked.path, asked.has("do-it")) == ("/confirm", True)
+    done = await operator.submit(asked, operator.form_of(asked, "/confirm"))
+    assert done.path == "/signed-out"  # all sessions of the operator have ended
+    assert await sessions_of(service) == 0
+    await operator.close()
+
+
+@signed_in
+async def test_sign_in_that_meets_the_required_acr_is_enough(
+    operator: Operator, reload: Callable[[Change], None]
+) -> None:
+    def require_password(config: dict[str, Any]) -> None:
+        config["authentication_contexts"] = [{"acr": "password", "amr": ["pwd"]}]
+        config["admin"]["required_acr"] = "password"
+
+    reload(require_password)
+    await operator.enter()
+    assert (await operator.confirm("end-sessions", "rita")).status == 200
 
 
 @signed_in

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
+from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -91,7 +93,7 @@ async def test_code_without_the_cookie_of_the_sign_in_is_refused(
 
 
 async def test_code_counts_once(operator: Operator, service: RunningService) -> None:
-    operator._own = (service.issuer, service.issuer)  # noqa: SLF001 - so that it stops before the console
+    operator.sites = (service.issuer,)  # so that it stops before the console
     login = await operator.get(await _location(operator, "/"))
     page = await operator.log_in(login)
     assert page.status == 303
@@ -241,4 +243,36 @@ async def test_operators_of_all_tenants_sign_in_where_requests_need_one(
     config |= {"tenants": [{"name": "acme"}], "tenants_required": True}
     operator = Operator(await start(config))
     assert (await operator.enter()).status == 200
+    await operator.close()
+
+
+async def test_session_counts_at_every_replica(
+    start: Start, config: dict[str, Any], mortal_redis: tuple[str, Popen[bytes]]
+) -> None:
+    config["store"] = {"url": mortal_redis[0]}
+    another = deepcopy(config)
+    first, second = Operator(await start(config)), Operator(await start(another))
+    await first.enter()
+    value = first.console_cookie.partition("=")[2]
+    cookie = f"console_{second.console.rpartition(':')[2]}={value}"
+    assert await _status_with(second, cookie) == 200
+    await first.close()
+    await second.close()
+
+
+async def test_page_says_that_the_store_is_away(
+    start: Start,
+    config: dict[str, Any],
+    mortal_redis: tuple[str, Popen[bytes]],
+) -> None:
+    url, process = mortal_redis
+    config["store"] = {"url": url, "timeout": "100ms"}
+    service = await start(config)
+    operator = Operator(service)
+    await operator.enter()
+    process.kill()
+    process.wait()
+    page = await operator.open("/clients")
+    assert (page.status, page.text_of("error")) == (503, "temporarily_unavailable")
+    assert refusals(service.events) == []
     await operator.close()
