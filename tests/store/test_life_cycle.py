@@ -62,7 +62,7 @@ async def whole_life(service: RunningService, browser: Browser, fake: FakeProvid
 def kinds(service: RunningService) -> set[str]:
     """Every kind of key that the service has, so that none is forgotten here."""
     stores = service.features.shared.stores
-    found = {"rl", "lf", "of", "fg", "keys"}
+    found = {"rl", "lf", "of", "fg", "lfp", "ofp", "keys"}
     for kind in vars(stores).values():
         if isinstance(kind, Records | Index | Queue):
             found.add(kind.name)

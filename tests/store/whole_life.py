@@ -17,6 +17,7 @@ from service.model.password_hash import USUAL
 from service.model.user import User
 from service.store import verbs
 from tests.account.account_page import revoke
+from tests.admin.console.conftest import Operator
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
 from tests.clients.signing import SECRET, Signer
 from tests.device.tv import TELEVISIONS, Television
@@ -37,6 +38,7 @@ from tests.webhooks.receiver import SECRET as WEBHOOK_SECRET
 
 CONSTANTS = {
     "service.identity.provider_accounts.REMEMBERED": 2,
+    "service.admin.console.operators.IDLE_SECONDS": 2,
     "service.authorize.answer.REPLAY_WINDOW": 1,
     "service.grants.authorization_code.REPLAY_WINDOW": 1,
     "service.tokens.refresh_token.SPENT_FOR": 1,
@@ -59,6 +61,7 @@ CONSTANTS = {
     "service.webhooks.queueing.EVENT_LIFETIME": 4,
     "service.webhooks.sending.GIVEN_UP_AFTER": 1,
     "service.webhooks.sending.PAUSES": (1,),
+    "service.clients.secret_uses.KEPT": 3,
     "service.store.rate_limit.MINUTE": 1,
     "service.store.room.DAY": 2,
     "service.outbox.queue.PAUSES": (1,),
@@ -103,6 +106,7 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
     config["identity_providers"] = [provider_entry(fake.issuer)]
     config["trusted_issuers"] = [partner_entry()]
     config["clients"].append(presenter_entry("courier", hashed("courier"), **CLIENT))
+    config["admin"] = {"url": "http://127.0.0.1:0", "writers": [{"sub": [ALICE]}]}
     config["session"] = {"lifetime": "3s", "max_lifetime": "4s"}
     config["limits"] = {
         "login_window": "1s",
@@ -307,6 +311,13 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
     assert (await device.poll(denied)).error == "access_denied"
 
 
+async def console(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """An operator who goes away."""
+    operator = Operator(service)
+    assert (await operator.enter()).status == 200
+    await operator.close()
+
+
 async def users_of_another_system(service: RunningService, _: Browser, __: FakeProvider) -> None:
     """A user remembered for the time in which another system is unavailable, and the cost of a slow hash."""
     local, slow = service.features.local_sign_in, USUAL.write_decoy().replace("t=2", "t=4")
@@ -331,6 +342,7 @@ EVERYTHING: tuple[Doing, ...] = (
     request_object,
     passkey,
     second_factor,
+    console,
     users_of_another_system,
     exchanges,
     ciba,
