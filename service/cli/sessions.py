@@ -213,8 +213,7 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
         if chosen.session is None:  # first, so that no new grant relies on a consent
             for subject in {chosen.subject, *[one.subject for one in found]} - {None}:
                 withdrawn += await _withdraw(shared, str(subject), chosen.client)
-        for one in found:
-            await shared.authorizations.end(one)
+        await shared.authorizations.end(*found)
         if not found and not withdrawn:
             await chosen.refuse_unknown(shared)
         return len(found)

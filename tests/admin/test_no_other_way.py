@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from time import time
 from typing import Any
 from urllib.parse import quote
 
@@ -12,12 +14,13 @@ import pytest
 from service.protocol.paths import BACKCHANNEL_AUTHENTICATION, DEVICE_AUTHORIZATION
 from service.protocol.token_types import GRANT_TYPE as EXCHANGE
 from service.protocol.token_types import JWT_BEARER
-from tests.admin.conftest import operator, token_of
+from tests.admin.conftest import ALICE, operator, token_of
 from tests.driving.client_app import REDIRECT_URIS, ClientApp
 from tests.driving.registering import register
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 from tests.jwt_bearer.foreign import Partner, partner_entry
+from tests.taken_over.conftest import at, old_key, write_jwks
 
 pytestmark = [pytest.mark.rfc("8693#5", "9068#4"), pytest.mark.usefixtures("one_store")]
 
@@ -207,6 +210,19 @@ def _reload(service: RunningService, config: dict[str, Any]) -> None:
     shared = service.features.shared
     shared.configuration.file.write_text(json.dumps(config))
     assert shared.registry.reload()
+
+
+@pytest.mark.parametrize("sub", ["operations", ALICE])
+async def test_token_of_the_server_before_is_refused(
+    start: Any, config: dict[str, Any], tmp_path: Path, sub: str
+) -> None:
+    file = write_jwks(tmp_path / "old.json", old_key().public_jwk)
+    config["signing"]["verify_only"] = [{"jwks": str(file), "until": at(hours=1)}]
+    service = await start(config)
+    claims = {"iss": service.issuer, "aud": service.admin_url, "azp": "operations", "sub": sub}
+    claims |= {"typ": "Bearer", "scope": "admin.write", "jti": "a", "iat": int(time())}
+    token = await old_key().sign(claims | {"exp": int(time()) + 60}, typ="JWT")
+    assert (await service.admin("GET", "/admin/keys", token)).refusal == (401, "invalid_token")
 
 
 PUBLIC = [
