@@ -149,7 +149,7 @@ async def test_answers_have_the_headers_that_protect_browsers(admin: Admin) -> N
     assert "X-Request-ID" in answer.headers
 
 
-async def test_scripts_of_other_origins_may_not_call_it(admin: Admin) -> None:
+async def test_cors_allows_no_other_origin(admin: Admin) -> None:
     answer = await admin("GET", REGISTRY, headers={"Origin": "https://web.example"})
     assert "Access-Control-Allow-Origin" not in answer.headers
 

@@ -93,7 +93,7 @@ async def test_class_without_a_search_by_address_is_named(
     )
 
 
-async def test_source_that_is_away_is_no_empty_answer(start: Start, config: dict[str, Any]) -> None:
+async def test_unavailable_source_is_no_empty_answer(start: Start, config: dict[str, Any]) -> None:
     users = {"source": "ldap", "ldap": DIRECTORY, "timeout": "1s"}
     answer = await ask(start, config, users, "username=alice")
     assert answer.refusal == (503, "temporarily_unavailable")
