@@ -176,3 +176,13 @@ class TestRegistered:
         await RegisteredList(stores).complete()
         (listed,) = (await admin("GET", "/admin/registered-clients"))["items"]
         assert listed["client_id"] == client_id
+
+
+async def test_api_is_found_by_its_url(admin: Admin, service: RunningService) -> None:
+    file, url = service.features.shared.configuration.file, "https://api1.example/orders"
+    changed = json.loads(file.read_text())
+    next(api for api in changed["api_resources"] if api["name"] == "api1")["url"] = url
+    file.write_text(json.dumps(changed))
+    assert service.features.shared.registry.reload()
+    answer = await admin("GET", f"/admin/api-resources/{quote(url, safe='')}")
+    assert (answer.status, answer["name"], answer["url"]) == (200, "api1", url)
