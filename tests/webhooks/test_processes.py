@@ -54,7 +54,6 @@ async def test_a_webhook_that_hangs_does_not_delay_another(
     start: Start, config: dict[str, Any], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.outbox.delivering.AT_ONCE", 4)
-    config["outgoing"]["timeout"] = "20s"
     receiver.answering.clear()
     async with receiving() as other:
         entry = {"url": other.url, "secrets": [NEXT_SECRET], "kinds": ["login_succeeded"]}
@@ -81,3 +80,10 @@ async def test_a_process_that_ends_queues_its_last_events(
 @pytest.fixture
 def webhook(receiver: Receiver) -> dict[str, Any]:
     return {"url": receiver.url, "secrets": [SECRET], "kinds": ["session_*", "logged_out"]}
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """On a machine with other work, an answer may take seconds, and a repetition would be right."""
+    config["outgoing"]["timeout"] = "20s"
+    return config
