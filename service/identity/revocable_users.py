@@ -53,12 +53,11 @@ class RevocableUsers(msgspec.Struct, frozen=True, kw_only=True):
         """
         if isinstance(identifier, EmailAddress):
             found = await self._find_by_email(caller, identifier.email)
-            found = found if len(found) == 1 else []
         elif isinstance(identifier, IssuerAndSubject) and identifier.iss != self.issuer:
             found = await self._find_at_providers(caller, identifier)
         else:
             found = await self._find_here(caller, identifier)
-        if not found:
+        if not found or (isinstance(identifier, EmailAddress) and len(found) > 1):
             raise UnknownSubject("sub_id is not that of one user whom the caller may ask for")
         return found
 

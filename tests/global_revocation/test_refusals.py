@@ -156,7 +156,9 @@ async def test_a_public_client_cannot_ask(
     assert await hers()
 
 
-UNKNOWN: dict[str, Any] = {
+Body = dict[str, Any] | Callable[[Okta], dict[str, Any]]
+
+UNKNOWN: dict[str, Body] = {
     "an unknown sub": opaque("nobody"),
     "a sub in another case": opaque("818727 "),
     "a user name": opaque("alice"),
@@ -187,7 +189,7 @@ async def test_a_user_that_is_not_one_is_not_found(
     assert await hers()
 
 
-OF_OTHERS: dict[str, Any] = {
+OF_OTHERS: dict[str, Body] = {
     "by sub": opaque(BOB),
     "by iss and sub": lambda okta: iss_sub(okta.service.issuer, BOB),
     "of no tenant": opaque(CAROL),
