@@ -172,6 +172,9 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             if announce:
                 for each in by_port["public"]:
                     click.echo(f"listening on {_url(each, secure='public' in tls)}", err=True)
+                for each in by_port.get("admin", ()):
+                    url = _url(each, secure="admin" in tls)
+                    click.echo(f"the admin API is listening on {url}", err=True)
 
         await process.run(report_start)
 

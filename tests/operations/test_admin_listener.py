@@ -54,6 +54,11 @@ def test_admin_api_is_at_its_port_alone(serve: Serve, at: str) -> None:
     assert httpx2.get(f"{url}/admin/registry", headers=headers).status_code == 404
 
 
+def test_start_says_where_it_listens(serve: Serve, at: str) -> None:
+    port = at.rpartition(":")[2]
+    assert serve().wait_for(f"the admin API is listening on http://127.0.0.1:{port}")
+
+
 def test_health_and_metrics_are_not_there(serve: Serve, at: str) -> None:
     serve().url()
     port = at.rpartition(":")[2]
