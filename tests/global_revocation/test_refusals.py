@@ -249,7 +249,7 @@ async def _tokens(fake: FakeProvider) -> Any:
 
 async def _session(app: ClientApp) -> Any:
     sessions = app.service.features.shared.sessions
-    (session,) = [each async for each in sessions.walk_all()]
+    (session,) = [each async for some in sessions.walk_all() for each in some]
     return session
 
 
