@@ -78,9 +78,10 @@ def set_up(
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {name: _make_filter(name) for name in FILTERS}
     own: Any = environment.globals
     own.update(names)
+    own_filters: Any = environment.filters
+    own_filters.update({name: _make_filter(name) for name in FILTERS})
     app[aiohttp_jinja2.APP_KEY] = environment
     for name in _templates_in(templates) if templates else ():
         try:
