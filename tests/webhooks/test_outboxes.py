@@ -72,7 +72,7 @@ async def test_a_page_has_messages_of_several_queues(
 @pytest.mark.parametrize(
     "cursor", ["", "logout", "logout:", "logout:-1", "logout:x", "mail:1", "logout:9999999999"]
 )
-async def test_a_cursor_of_somebody_else_is_refused(outboxes: Outboxes, cursor: str) -> None:
+async def test_a_cursor_of_another_list_is_refused(outboxes: Outboxes, cursor: str) -> None:
     with pytest.raises(ValueError, match="cursor"):
         await outboxes.read(state="dead", cursor=cursor, limit=10)
 

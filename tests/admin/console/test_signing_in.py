@@ -260,7 +260,7 @@ async def test_session_counts_at_every_replica(
     await second.close()
 
 
-async def test_page_says_that_the_store_is_away(
+async def test_page_says_that_the_store_cannot_be_reached(
     start: Start,
     config: dict[str, Any],
     mortal_redis: tuple[str, Popen[bytes]],
