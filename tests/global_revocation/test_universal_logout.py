@@ -153,3 +153,18 @@ async def test_a_jwt_without_times_but_its_end_is_enough(okta: Okta, come_back: 
     jwt = await okta.jwt(nbf=None, iat=None)
     body = iss_sub(okta.provider.issuer, "their-alice")
     assert (await okta.send(body, jwt)).status == 204
+
+
+async def test_an_address_of_two_users_of_the_provider_is_not_one_users(
+    okta: Okta, app: ClientApp, come_back: ComeBack, fake: FakeProvider
+) -> None:
+    fake.claims = {"email": "desk@okta.example", "email_verified": True}
+    tokens = await app.redeem((await come_back(scope=OFFLINE)).parameters["code"])
+    fake.claims |= {"sub": "their-bob"}
+    await come_back(scope=OFFLINE, prompt="login")
+    answer = await okta.log_out(email("desk@okta.example"))
+    assert answer.refusal == (404, "unknown_user_id")
+    assert (await app.refresh(tokens["refresh_token"])).status == 200
+    assert (await okta.log_out(iss_sub(fake.issuer, "their-alice"))).status == 204
+    assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
+    assert (await okta.log_out(email("desk@okta.example"))).refusal == (404, "unknown_user_id")
