@@ -11,6 +11,7 @@ from tests.clients.signing import Signer, key_of
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
 from tests.global_revocation.okta import (
     PATH,
@@ -189,3 +190,19 @@ async def test_a_source_that_answers_with_another_user_is_not_believed(
     answer = await ask_as(service, "siem", opaque("88421113 "))
     assert answer.refusal == (404, "unknown_user_id")
     assert (await ask_as(service, "siem", opaque("88421113"))).status == 204
+
+
+@pytest.mark.parametrize(("tenants", "status"), [(["acme", "beta"], 204), (["beta"], 404)])
+async def test_a_providers_user_is_of_the_providers_tenant(
+    start: Start, config: dict[str, Any], fake: FakeProvider, tenants: list[str], status: int
+) -> None:
+    config["tenants"][0]["providers"] = ["upstream"]
+    client_in(config, "acme-siem")["tenants"] = tenants
+    service = await start(config)
+    app = ClientApp(service, Browser(service.issuer))
+    sent = await app.authorize(acr_values="idp:upstream")
+    tokens = await app.redeem((await app.browser.get(fake.answer(sent))).parameters["code"])
+    answer = await ask_as(service, "acme-siem", iss_sub(fake.issuer, "their-alice"))
+    assert answer.status == status
+    assert await service.is_active(tokens["access_token"]) is (status == 404)
+    await app.browser.close()
