@@ -168,7 +168,7 @@ class Browser:
 
     def __init__(self, issuer: str, *, also: str | None = None, **session: Any) -> None:
         self.issuer = issuer
-        self.sites = (issuer, also or issuer)
+        self.sites: tuple[str, ...] = (issuer, also or issuer)
         # An https issuer stands behind plain http here, as behind a proxy: its cookies are Secure.
         jar = CookieJar(unsafe=True, treat_as_secure_origin=URL(issuer))
         self.session = ClientSession(cookie_jar=jar, **session)
