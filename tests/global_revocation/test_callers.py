@@ -105,6 +105,9 @@ async def test_a_client_reaches_users_of_providers_by_their_issuer(
     okta: Okta, app: ClientApp, come_back: ComeBack
 ) -> None:
     tokens = await app.redeem((await come_back()).parameters["code"])
+    elsewhere = iss_sub("https://other.example", "their-alice")
+    assert (await ask_as(app.service, "siem", elsewhere)).status == 404
+    assert await app.service.is_active(tokens["access_token"])
     body = iss_sub(okta.provider.issuer, "their-alice")
     assert (await ask_as(app.service, "siem", body)).status == 204
     assert not await app.service.is_active(tokens["access_token"])

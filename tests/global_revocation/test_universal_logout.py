@@ -103,6 +103,7 @@ async def test_a_user_of_this_service_who_is_the_providers_too_is_signed_out_her
 ) -> None:
     users = config["users"]["list"]
     users[0]["identities"] = [{"provider": "upstream", "subject": "their-alice"}]
+    users[1]["identities"] = [{"provider": "elsewhere", "subject": "their-bob"}]
     config["tenants"] = []
     for user in users:
         user.pop("tenant", None)
