@@ -24,7 +24,7 @@ from scripts.release.checkout import (
     is_development,
     read_release,
 )
-from scripts.release.image import architecture, build_image
+from scripts.release.image import architecture, build_image, require_buildah
 from scripts.release.provenance import digest, state_provenance
 from service.distribution import VERSION
 
@@ -36,6 +36,7 @@ def main(repository: str) -> None:
     """Build all of it, or raise Refused before anything is written."""
     started = datetime.now(UTC)
     os.umask(0o022)  # the image has the permissions that its steps give to files
+    require_buildah()
     release = read_release()
     if is_development(VERSION):
         say(

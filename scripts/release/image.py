@@ -35,10 +35,6 @@ def build_image(release: Release, archive: Path) -> None:
     Nothing of an earlier build is used. The store of images is one of plain folders, and steps run in a chroot, so that this
     works in a container, too.
     """
-    if shutil.which("buildah") is None:
-        raise Refused(
-            "buildah is missing: it builds the image (on Debian: apt-get install buildah)"
-        )
     _remove_storage()
     try:
         arguments = (f"BASE={find_base()}", f"COMMIT={release.short_commit}")
@@ -53,6 +49,14 @@ def build_image(release: Release, archive: Path) -> None:
         write_archive(layout, archive, prefix="", time=release.time)
     finally:
         _remove_storage()
+
+
+def require_buildah() -> None:
+    """Raise Refused where the image could not be built."""
+    if shutil.which("buildah") is None:
+        raise Refused(
+            "buildah is missing: it builds the image (on Debian: apt-get install buildah)"
+        )
 
 
 def buildah_version() -> str:

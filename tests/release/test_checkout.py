@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.release import __main__ as program
 from scripts.release import checkout
 from scripts.release.checkout import Refused, check_changelog, read_release
 
@@ -123,3 +124,13 @@ def test_export_holds_the_files_of_the_commit_and_its_name(
     exported = sorted(path.name for path in checkout.SOURCE.rglob("*") if path.is_file())
     assert exported == [".gitignore", "CHANGELOG.md", "a.py", "commit"]
     assert (checkout.SOURCE / "service/commit").read_text() == f"{release.commit[:12]}\n"
+
+
+def test_release_is_refused_without_buildah_before_anything_is_written(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(repository))
+    monkeypatch.setattr(program, "DIST", repository / "dist")
+    with pytest.raises(Refused, match=r"buildah is missing: .* apt-get install buildah"):
+        program.main("")
+    assert not (repository / "dist").exists()
