@@ -59,6 +59,12 @@ async def test_unknown_name_is_not_found(admin: Admin, path: str) -> None:
     assert (await admin("GET", path)).refusal == (404, "not_found")
 
 
+async def test_admin_api_is_no_entry_of_the_file(admin: Admin, service: RunningService) -> None:
+    name = quote(str(service.admin_url), safe="")
+    answer = await admin("GET", f"/admin/api-resources/{name}")
+    assert answer.refusal == (404, "not_found")
+
+
 async def test_pages_hold_each_client_once(admin: Admin, config: dict[str, Any]) -> None:
     found = await pages(admin, "/admin/clients", 3)
     names = [client["client_id"] for page in found for client in page]
@@ -73,7 +79,12 @@ async def test_pages_hold_each_api_once(admin: Admin, config: dict[str, Any]) ->
     ]
 
 
-@pytest.mark.parametrize("limit", ["0", "201", "-1", "x", "٣", "1.0"])
+ZEROS = "0" * 8
+
+
+@pytest.mark.parametrize(
+    "limit", ["0", "201", "-1", "x", "٣", "1.0", f"{ZEROS}199", f"{ZEROS}1{ZEROS * 700}"]
+)
 async def test_limit_is_a_number_up_to_200(admin: Admin, limit: str) -> None:
     answer = await admin("GET", f"/admin/clients?limit={quote(limit)}")
     assert answer.refusal == (400, "invalid_request")

@@ -33,9 +33,11 @@ class ApiViews(msgspec.Struct, frozen=True, kw_only=True):
         return Page(items=await self._show(*names), next=following)
 
     async def find_api(self, name: str) -> ApiView | None:
-        """Return the API resource of this name, or with this URL; None if it is unknown."""
+        """Return the API resource of this name, or with this URL; None if it is unknown, or the admin API itself."""
         api = self.registry.current.find_api(name)
-        return None if api is None else (await self._show(api.name))[0]
+        if api is None or api.name not in self.registry.current.api_resources:
+            return None
+        return (await self._show(api.name))[0]
 
     async def _show(self, *names: str) -> tuple[ApiView, ...]:
         registry = self.registry.current

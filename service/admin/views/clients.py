@@ -105,7 +105,7 @@ class ClientViews(msgspec.Struct, frozen=True, kw_only=True):
                 return None
             return _Found(client=found[1], origin="dynamic_registration", record=found[0])
         client = await self.clients.find(client_id)
-        if client is None:
+        if client is None or client is registry.console_client:
             return None
         template = registry.find_template(client_id)
         if template is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 _DIGITS = 15
+_LIMIT = re.compile(r"[1-9][0-9]{0,2}")
 
 
 class Paging(msgspec.Struct, frozen=True):
@@ -33,7 +35,7 @@ class Paging(msgspec.Struct, frozen=True):
         """Read query parameters; raise InvalidRequest for a limit that is none."""
         if limit is None:
             return cls(cursor)
-        if not (limit.isascii() and limit.isdecimal() and 1 <= int(limit[:9]) <= MAX_LIMIT):
+        if not (_LIMIT.fullmatch(limit) and int(limit) <= MAX_LIMIT):
             raise InvalidRequest(f"limit is not a number from 1 to {MAX_LIMIT}")
         return cls(cursor, int(limit))
 

@@ -55,11 +55,15 @@ async def test_hostile_name_is_text(operator: Operator, path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/client?id=nobody", "/client", "/api?name=nothing", "/user?sub=nobody", "/user"],
+    [
+        *("/client?id=nobody", "/client", "/client?id=admin-console"),
+        *("/api?name=nothing", "/api?name={console}"),
+        *("/user?sub=nobody", "/user"),
+    ],
 )
 async def test_unknown_thing_is_not_found(operator: Operator, path: str) -> None:
     await operator.enter()
-    page = await operator.open(path)
+    page = await operator.open(path.format(console=operator.console))
     assert (page.status, page.text_of("error")) == (404, "not_found")
 
 
