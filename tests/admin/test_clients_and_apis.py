@@ -59,10 +59,11 @@ async def test_unknown_name_is_not_found(admin: Admin, path: str) -> None:
     assert (await admin("GET", path)).refusal == (404, "not_found")
 
 
-async def test_admin_api_is_no_entry_of_the_file(admin: Admin, service: RunningService) -> None:
-    name = quote(str(service.admin_url), safe="")
-    answer = await admin("GET", f"/admin/api-resources/{name}")
-    assert answer.refusal == (404, "not_found")
+async def test_admin_api_is_shown_without_a_line(admin: Admin, service: RunningService) -> None:
+    name = str(service.admin_url)
+    answer = await admin("GET", f"/admin/api-resources/{quote(name, safe='')}")
+    assert (answer.status, answer["name"], answer["place"]) == (200, name, None)
+    assert answer["settings"]["scopes"] == ["admin.read", "admin.write"]
 
 
 async def test_pages_hold_each_client_once(admin: Admin, config: dict[str, Any]) -> None:

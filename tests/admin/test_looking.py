@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64encode
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.admin.conftest import Admin
+from tests.admin.conftest import Admin, operator, token_of
 from tests.admin.test_clients_and_apis import pages
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
@@ -67,6 +68,34 @@ async def test_missing_conditions_are_shown(admin: Admin) -> None:
     answer = await admin("GET", "/admin/why?client=machine&api=api1&scope=api1.nothing")
     assert answer["ways"] == []
     assert answer["missing"]
+
+
+async def test_ways_to_the_admin_api_are_those_that_give_its_tokens(
+    start: Any, config: dict[str, Any]
+) -> None:
+    grants = ["password", "client_credentials", "implicit"]
+    config["clients"] += [
+        operator("mixed", "admin.read", allowed_grant_types=grants),
+        operator("talking", "admin.read", allowed_grant_types=["password"]),
+    ]
+    service = await start(config)
+    token = await token_of(service, "operations")
+    ways = await service.admin("GET", f"/admin/graph?api={service.admin_url}", token)
+    found = {way["client"]: way["grant_types"] for way in ways["items"]}
+    assert found["mixed"] == ["client_credentials"]
+    assert "talking" not in found
+    path = f"/admin/why?client=talking&api={service.admin_url}"
+    why = await service.admin("GET", path, token)
+    assert why["missing"] == [
+        "allowed_grant_types has neither authorization_code nor client_credentials"
+    ]
+
+
+async def test_cursor_with_a_number_of_thousands_of_digits_is_refused(admin: Admin) -> None:
+    generation = (await admin("GET", "/admin/registry"))["generation"]
+    cursor = urlsafe_b64encode(f"{generation} {'9' * 4400}".encode()).decode().rstrip("=")
+    answer = await admin("GET", f"/admin/graph?cursor={cursor}")
+    assert answer.refusal == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("query", ["client=machin&api=api1", "client=machine&api=api9"])

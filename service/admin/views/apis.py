@@ -16,8 +16,8 @@ class ApiView(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     url: str | None
-    place: str
-    """File and line of its entry."""
+    place: str | None
+    """File and line of its entry; None for the admin API, which the section `admin` makes."""
     settings: dict[str, object]
     secrets: tuple[SecretView, ...]
 
@@ -33,15 +33,13 @@ class ApiViews(msgspec.Struct, frozen=True, kw_only=True):
         return Page(items=await self._show(*names), next=following)
 
     async def find_api(self, name: str) -> ApiView | None:
-        """Return the API resource of this name, or with this URL; None if it is unknown, or the admin API itself."""
+        """Return the API resource of this name, or with this URL; None if it is unknown."""
         api = self.registry.current.find_api(name)
-        if api is None or api.name not in self.registry.current.api_resources:
-            return None
-        return (await self._show(api.name))[0]
+        return None if api is None else (await self._show(api.name))[0]
 
     async def _show(self, *names: str) -> tuple[ApiView, ...]:
         registry = self.registry.current
-        apis = [registry.api_resources[name] for name in names]
+        apis = [registry.apis_by_identifier[name] for name in names]
         last_used = await self.uses.find_days([(owner_of(api), api.secrets) for api in apis])
         return tuple(
             ApiView(

@@ -18,7 +18,7 @@ from service.store.records import Member
 T = TypeVar("T")
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-_DIGITS = 15
+MAX_DIGITS = 15
 _LIMIT = re.compile(r"[1-9][0-9]{0,2}")
 
 
@@ -73,7 +73,7 @@ def read_member(paging: Paging, is_name: Callable[[str], bool]) -> Member | None
     if paging.after is None:
         return None
     expires_at, _, name = paging.after.partition(" ")
-    if not (expires_at.isascii() and expires_at.isdecimal() and len(expires_at) <= _DIGITS):
+    if not (expires_at.isascii() and expires_at.isdecimal() and len(expires_at) <= MAX_DIGITS):
         raise bad_cursor()
     if not is_name(name):
         raise bad_cursor()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from service.admin.views.page import Page, Paging, bad_cursor, cursor_after
+from service.admin.views.page import MAX_DIGITS, Page, Paging, bad_cursor, cursor_after
 from service.admin.ways.answers import WhyView, choose_edges, explain_reach, find_edges
 from service.admin.ways.drawing import Edge, WayView, as_svg
 from service.admin.ways.places import find_workloads
@@ -40,7 +40,7 @@ class ReachViews:
         registry, edges = await self._find_edges()
         chosen = await _run_apart(choose_edges, registry, edges, client, api)
         generation, _, number = (paging.after or f"{registry.generation} 0").partition(" ")
-        if not number.isdecimal():
+        if not (number.isdecimal() and len(number) <= MAX_DIGITS):
             raise bad_cursor()
         if generation != registry.generation:
             raise InvalidRequest("cursor is of a registry that was reloaded since: begin again")

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Literal, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from service.clock import clock
 from service.config.registry import DELEGATION as DELEGATION_GRANT
@@ -31,6 +32,8 @@ CLIENT_CREDENTIALS, REFRESH_TOKEN = "client_credentials", "refresh_token"
 BUILTIN = frozenset({*BUILTIN_GRANTS, "implicit"})
 DIRECT = BUILTIN - {REFRESH_TOKEN, TOKEN_EXCHANGE}
 """The grants that begin an authorization with no token of this service."""
+FOR_ADMIN = frozenset({"authorization_code", CLIENT_CREDENTIALS})
+"""The grants that give tokens for the admin API."""
 _FOR_APIS = ("access_token", "jwt", "refresh_token")
 """The types of tokens that give access to APIs, or lead to one that does."""
 
@@ -84,7 +87,10 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
         if client.enabled and (not client.template or client.client_id in used)
     ]
     allowed, rules = AllowedScopes(registry), _rules_by_client(registry)
-    began = {client.client_id: [*_begun_ways(client, registry, allowed)] for client in clients}
+    began = {
+        client.client_id: [*_admitted(_begun_ways(client, registry, allowed), registry)]
+        for client in clients
+    }
     exchanging = [
         each for each in clients if {DELEGATION, TOKEN_EXCHANGE} & each.allowed_grant_types
     ]
@@ -92,8 +98,11 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
     while True:  # what is got by an exchange can be exchanged again
         derived = {
             client.client_id: [
-                *_delegated_ways(client, registry, allowed, sources),
-                *_exchanged_ways(client, allowed, rules, sources, began[client.client_id]),
+                *_admitted(_delegated_ways(client, registry, allowed, sources), registry),
+                *_admitted(
+                    _exchanged_ways(client, allowed, rules, sources, began[client.client_id]),
+                    registry,
+                ),
             ]
             for client in exchanging
         }
@@ -102,6 +111,15 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
             break
         sources = more
     return tuple(way for name in began for way in (*began[name], *derived.get(name, ())))
+
+
+def _admitted(ways: Iterable[Way], registry: Registry) -> Iterator[Way]:
+    """Yield the ways without those to the admin API by other grants than it has tokens for."""
+    for way in ways:
+        if registry.admin_scopes.isdisjoint(way.scope):
+            yield way
+        elif way.kind == "direct" and (grants := FOR_ADMIN.intersection(way.grant_types)):
+            yield replace(way, grant_types=tuple(sorted(grants)))
 
 
 class AllowedScopes:

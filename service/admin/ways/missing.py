@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from service.admin.ways.finding import DIRECT, Sources, Way, delegation_sources, direct_grants
+from service.admin.ways.finding import (
+    DIRECT,
+    FOR_ADMIN,
+    Sources,
+    Way,
+    delegation_sources,
+    direct_grants,
+)
 from service.config.problem import nearest
 from service.model.authorization import DELEGATION
 from service.model.client import Client
@@ -25,10 +32,12 @@ def missing_conditions(
         return ("the client is not enabled (enabled: false)",)
     if client.template and client_id not in registry.used_templates:
         return ("no rule of workload_issuers makes clients of this template",)
-    wanted = registry.api_resources[api].scopes if scope is None else frozenset({scope})
+    wanted = registry.apis_by_identifier[api].scopes if scope is None else frozenset({scope})
     lacking: tuple[str, ...] = ()
     if client.allowed_scopes.isdisjoint(wanted):
         lacking = (f"allowed_scopes has no {' or '.join(sorted(wanted))}",)
+    if not registry.admin_scopes.isdisjoint(wanted):
+        return (*_for_admin(client), *lacking)
     sources = Sources(frozenset(), frozenset()) + ways
     each = (
         _direct(client, registry),
@@ -49,10 +58,10 @@ def find_unknown(
     """Yield what is wrong with the names, each with the nearest right one."""
     if client_id not in registry.clients:
         yield f"there is no client {client_id}{_meant(client_id, registry.clients)}"
-    if api is not None and api not in registry.api_resources:
+    if api is not None and api not in registry.apis_by_identifier:
         yield f"there is no API resource {api}{_meant(api, registry.api_resources)}"
     elif api is not None and scope is not None:
-        known = registry.api_resources[api].scopes
+        known = registry.apis_by_identifier[api].scopes
         if scope not in known:
             yield f"the API {api} has no scope {scope}{_meant(scope, known)}"
 
@@ -60,6 +69,12 @@ def find_unknown(
 def _meant(name: str, known: Iterable[str]) -> str:
     found = nearest(name, known)
     return f"; {found}" if found else ""
+
+
+def _for_admin(client: Client) -> tuple[str, ...]:
+    if client.allowed_grant_types & FOR_ADMIN:
+        return ()
+    return (f"allowed_grant_types has neither {' nor '.join(sorted(FOR_ADMIN))}",)
 
 
 def _direct(client: Client, registry: Registry) -> tuple[str, ...]:

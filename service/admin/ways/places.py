@@ -81,8 +81,10 @@ class Places:
         """Return file and line of the entry of a client."""
         return self.registry.lines["clients"].find(self._clients[client_id])
 
-    def api(self, name: str) -> str:
-        """Return file and line of the entry of an API resource."""
+    def api(self, name: str) -> str | None:
+        """Return file and line of the entry of an API resource; None for the admin API."""
+        if name not in self._apis:
+            return None
         return self.registry.lines["api_resources"].find(self._apis[name])
 
     @cached_property
