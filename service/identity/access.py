@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -34,8 +34,8 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
     """The lasting permissions that users have given clients, one for each subject and client (OIDC Core §3.1.2.4)."""
 
     stores: Stores
-    longest_access: int
-    """Seconds for which something may live that no record stands for, such as an ID token."""
+    longest_access: Callable[[], int]
+    """Returns the seconds for which something may live that no record stands for, such as an ID token."""
     emit: Emit
 
     async def find(
@@ -101,7 +101,7 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
             self.stores.consents.drop(owner, name), self.stores.subject_consents.remove(owner, name)
         )
         if dropped:
-            ttl = self.longest_access
+            ttl = self.longest_access()
             await self.stores.kv.write(note_end(self.stores, subject, client_id, ttl=ttl))
             self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
 
@@ -137,8 +137,8 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
     """The live authorizations, for the users who granted them and for operators."""
 
     stores: Stores
-    longest_access: int
-    """Seconds for which something may live that no record stands for, such as an ID token."""
+    longest_access: Callable[[], int]
+    """Returns the seconds for which something may live that no record stands for, such as an ID token."""
     emit: Emit
 
     async def find(self, authorization_id: str) -> Authorization | None:
@@ -163,7 +163,7 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
 
     async def end(self, *authorizations: Authorization) -> None:
         """Make every token inactive that came from them (RFC 7009 §2.1), and their clients' ID tokens useless here."""
-        stores, ttl = self.stores, self.longest_access
+        stores, ttl = self.stores, self.longest_access()
         for ended in steps(authorizations):
             parties = {(one.subject, one.client_id) for one in ended if one.subject is not None}
             notes = [note_end(stores, *each, ttl=ttl) for each in parties]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from service.clock import clock
@@ -37,16 +39,16 @@ class UserEnding(msgspec.Struct, frozen=True, kw_only=True):
     sessions: Sessions
     authorizations: Authorizations
     consents: Consents
-    longest_access: int
-    """Seconds for which a sign-in may be on its way, or a token live that no record stands for."""
+    longest_access: Callable[[], int]
+    """Returns the seconds for which a sign-in may be on its way, or a token live that no record stands for."""
 
     async def end(self, subject: str, *, asked_by: str = "") -> EndedAccess:
         """End all of it; whatever is granted from now on needs a sign-in that begins after this.
 
         That is noted for a party that has asked for it, too.
         """
-        parties = {"", asked_by}
-        notes = [note_end(self.stores, subject, one, ttl=self.longest_access) for one in parties]
+        parties, ttl = {"", asked_by}, self.longest_access()
+        notes = [note_end(self.stores, subject, one, ttl=ttl) for one in parties]
         await self.stores.kv.write(*notes, durable=True)
         consents = await self.consents.withdraw_all(subject)  # so that nothing new relies on them
         sessions = await self.sessions.find_all_of(subject)

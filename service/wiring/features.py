@@ -380,3 +380,4 @@ class Features:
             self.key_source.read_files(following.signing.verify_only)
         except KeyFileError as error:
             raise CannotServe(Finding(("signing",), str(error))) from error
+        self.shared.verify_only = following.signing.verify_only

@@ -64,6 +64,8 @@ class Shared:
         """
         self.configuration = configuration
         self.issuer = configuration.issuer
+        self.verify_only = configuration.signing.verify_only
+        """The keys of the server before, as the last reload has read them."""
         self.registration_is_on = configuration.registration.enabled
         self.documents_are_on = configuration.client_id_metadata.enabled
         self.has_dynamic_clients = self.registration_is_on or self.documents_are_on
@@ -154,20 +156,19 @@ class Shared:
             emit=self.emit,
         )
 
-    @property
-    def longest_access(self) -> int:
-        """The seconds for which a session may last, or a token of the server before, which have no record here."""
-        ends = [entry.until - clock() for entry in self.configuration.signing.verify_only]
+    def find_longest_access(self) -> int:
+        """Return the seconds for which a session may last, or a token of the server before, which have no record here."""
+        ends = [entry.until - clock() for entry in self.verify_only]
         return max([self.configuration.session.max_lifetime, *ends])
 
     @cached_property
     def consents(self) -> Consents:
-        longest = self.longest_access
+        longest = self.find_longest_access
         return Consents(stores=self.stores, longest_access=longest, emit=self.emit)
 
     @cached_property
     def authorizations(self) -> Authorizations:
-        longest = self.longest_access
+        longest = self.find_longest_access
         return Authorizations(stores=self.stores, longest_access=longest, emit=self.emit)
 
     @cached_property
@@ -178,7 +179,7 @@ class Shared:
             sessions=self.sessions,
             authorizations=self.authorizations,
             consents=self.consents,
-            longest_access=self.longest_access,
+            longest_access=self.find_longest_access,
         )
 
     @cached_property

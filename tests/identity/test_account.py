@@ -31,12 +31,12 @@ def clock() -> Iterator[time_machine.Traveller]:
 
 @pytest.fixture
 def consents(stores: Stores, events: list[object]) -> Consents:
-    return Consents(stores=stores, longest_access=3600, emit=events.append)
+    return Consents(stores=stores, longest_access=lambda: 3600, emit=events.append)
 
 
 @pytest.fixture
 def authorizations(stores: Stores, events: list[object]) -> Authorizations:
-    return Authorizations(stores=stores, longest_access=3600, emit=events.append)
+    return Authorizations(stores=stores, longest_access=lambda: 3600, emit=events.append)
 
 
 def client(client_id: str = "web", *, consent_lifetime: int | None = None) -> Client:

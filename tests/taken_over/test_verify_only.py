@@ -243,6 +243,21 @@ async def test_a_reload_follows_entries_that_come_and_go(
         assert [await service.is_active(token) for token in tokens] == [is_active, is_active]
 
 
+async def test_the_end_of_access_reaches_as_far_as_keys_that_came_by_a_reload(
+    service: RunningService, sign: Sign, config: dict[str, Any], clock: Clock
+) -> None:
+    ending = service.features.shared.user_ending
+    await ending.end("88421113")
+    config["signing"]["verify_only"][0]["until"] = at(hours=24 * 60)
+    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.features.shared.registry.reload()
+    await service.features.key_source.refresh()
+    token = await sign(exp=4_102_444_800)
+    await ending.end("818727")
+    clock.forward(days=31)
+    assert not await service.is_active(token)
+
+
 async def test_a_reload_with_a_wrong_file_changes_nothing(
     service: RunningService, sign: Sign, jwks: Path
 ) -> None:
