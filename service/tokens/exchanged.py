@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import msgspec
@@ -14,7 +15,7 @@ from service.protocol.scope import format_scope
 from service.protocol.token_types import NOT_APPLICABLE
 from service.tokens.granting import ExchangedGrant
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import Revocation, begin, find_source, make_room
+from service.tokens.liveness import Revocation, ask_end, begin, find_source, is_ended, make_room
 from service.tokens.refresh_token import begin_family, begins_family, present
 from service.tokens.target import Targets
 
@@ -37,6 +38,7 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
         if grant.token == "refresh_token":
             token, lifetime = await self._begin_family(grant, client, user_claims)
         elif grant.token == "id_token":
+            await self._require_access(grant)
             token = await self.id_tokens.mint(
                 grant.authorization,
                 client,
@@ -70,11 +72,29 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
         kept = self.targets.claims_to_keep(authorization, client, user_claims)
         refresh = begin_family(stores, authorization, client, kept)
         writes = begin(stores, authorization, ttl=refresh.lifetime)
-        answers = await stores.kv.write(*writes, refresh.write)
+        ask = ask_end(stores, str(authorization.subject))
+        count, *_, end = await stores.kv.write(*writes, refresh.write, ask)
         try:
+            self._judge_end(grant, end)
             await find_source(stores, authorization.source)
         except InvalidGrant as ended:
             await self.revocation.end_authorization(authorization.id)
             raise InvalidRequest(_ENDED) from ended
-        await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        await make_room(stores, authorization, count=count, emit=self.emit)
         return present(refresh, client), refresh.lifetime
+
+    async def _require_access(self, grant: ExchangedGrant) -> None:
+        """Raise InvalidRequest if a subject token that no record stands for was made before all access of its user ended."""
+        subject, stores = grant.authorization.subject, self.revocation.stores
+        if subject is None or grant.proven_at == sys.maxsize:
+            return
+        (end,) = await stores.kv.write(ask_end(stores, subject))
+        try:
+            self._judge_end(grant, end)
+        except InvalidGrant as ended:
+            raise InvalidRequest(_ENDED) from ended
+
+    def _judge_end(self, grant: ExchangedGrant, end: bytes | None) -> None:
+        since = min(grant.authorization.created_at, grant.proven_at)
+        if is_ended(self.revocation.stores, end, since=since):
+            raise InvalidGrant("all access of the user has ended since")

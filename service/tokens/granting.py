@@ -221,6 +221,8 @@ class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     expires_at: int
     """The latest end of the token."""
     members: Mapping[str, object]
+    proven_at: float = sys.maxsize
+    """As that of NewGrant."""
 
 
 GrantSuccess = NewGrant | ContinuedGrant | DerivedGrant | ExchangedGrant

@@ -20,6 +20,7 @@ from tests.driving.service import RunningService
 from tests.global_revocation.okta import ask_as, opaque
 from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.pushed_requests.test_pushed_requests import follow, pushed
+from tests.token_exchange.exchanging import EXCHANGE, exchange
 
 pytestmark = pytest.mark.rfc("global-token-revocation#3.3")
 
@@ -32,6 +33,20 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     """A trusted issuer speaks about users of this service."""
     config["trusted_issuers"] = [partner_entry(existing_user=True, subject="{sub}")]
     config["clients"].append(presenter_entry("courier", hashed("courier")))
+    grants = [EXCHANGE, "refresh_token"]
+    broker = presenter_entry("broker", hashed("broker"), allowed_grant_types=grants)
+    config["clients"].append(broker | {"allow_offline_access": True})
+    config["token_exchange"] = [
+        {
+            "clients": ["broker"],
+            "subject_token_types": ["jwt"],
+            "subject_issuers": ["partner"],
+            "requested_token_types": ["access_token", "refresh_token", "id_token"],
+            "scopes": ["openid", "api1"],
+            "audiences": ["api1"],
+            "actor": "none",
+        }
+    ]
     return config
 
 
@@ -147,6 +162,23 @@ async def test_an_assertion_that_was_made_before_gets_no_token_afterwards(
     clock.forward(seconds=5)
     assert (await partner.present(before)).refusal == (400, "invalid_grant")
     assert (await partner.grant(sub=ALICE)).status == 200
+
+
+@pytest.mark.parametrize("requested", ["access_token", "refresh_token", "id_token"])
+async def test_a_foreign_token_that_was_made_before_is_exchanged_for_nothing_afterwards(
+    service: RunningService, clock: Clock, requested: str
+) -> None:
+    before = await Partner(service).assertion(sub=ALICE)
+    scope = {"refresh_token": "api1 offline_access", "id_token": "openid"}.get(requested, "api1")
+    kind = {"of_type": "jwt", "requested_token_type": requested, "scope": scope}
+    assert (await exchange(service, before, "broker", **kind)).status == 200
+    clock.forward(seconds=5)
+    await end_all(service)
+    error = "invalid_grant" if requested == "access_token" else "invalid_request"
+    assert (await exchange(service, before, "broker", **kind)).refusal == (400, error)
+    clock.forward(seconds=5)
+    again = await Partner(service).assertion(sub=ALICE)
+    assert (await exchange(service, again, "broker", **kind)).status == 200
 
 
 async def test_another_user_keeps_everything(service: RunningService, app: ClientApp) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -30,6 +31,13 @@ class AllowedExchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     act: Mapping[str, object] | None
     claims: Mapping[str, object] = {}
     """Those of the new token, where it is none of the usual ones."""
+
+    @property
+    def proven_at(self) -> float:
+        """When the subject token was made, where no record tells that it has ended."""
+        if self.subject.token is not None:
+            return sys.maxsize
+        return time_in(self.subject.claims, "iat") or 0
 
     def begin_authorization(self, amr: tuple[str, ...]) -> Authorization:
         """Return a new authorization for the caller, which ends with the subject token."""
@@ -74,7 +82,7 @@ def _grant_access_token(
             authorization=authorization,
             members=members,
             always_jwt=always_jwt,
-            proven_at=time_in(exchange.subject.claims, "iat") or 0,
+            proven_at=exchange.proven_at,
         )
     narrowed = {"scope": exchange.scope, "resources": exchange.resources}
     return DerivedGrant(
@@ -100,6 +108,7 @@ def grant_refresh_token(exchange: AllowedExchange) -> ExchangedGrant:
         token="refresh_token",
         expires_at=exchange.subject.source.expires_at,
         members={"issued_token_type": uri_of("refresh_token")},
+        proven_at=exchange.proven_at,
     )
 
 
@@ -111,6 +120,7 @@ def grant_id_token(exchange: AllowedExchange) -> ExchangedGrant:
         token="id_token",
         expires_at=exchange.subject.source.expires_at,
         members={"issued_token_type": uri_of("id_token")},
+        proven_at=exchange.proven_at,
     )
 
 
