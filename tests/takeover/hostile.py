@@ -78,6 +78,10 @@ _BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{after}: &{after} [{', '.join(['*' + before] * 10)}]\n"
     for before, after in zip("abcdefg", "bcdefgh", strict=True)
 )
+_LADDER = "a: &a [x]\n" + "".join(
+    f"{after}: &{after} {'[' * 9}*{before}{']' * 9}\n"
+    for before, after in zip("abcdefg", "bcdefgh", strict=True)
+)
 
 ROWS = (
     Row("an empty file", "dex", "", 1, "keys and values"),
@@ -85,7 +89,14 @@ ROWS = (
     Row("a list", "dex", "- a\n", 1, "not dex's configuration"),
     Row("no UTF-8", "dex", b"issuer: \xff\xfe\xfd", 1, "is not UTF-8"),
     Row("a tag of Python", "dex", "issuer: !!python/object/apply:os.system [id]", 1, "issuer: is no text"),
-    Row("aliases of aliases", "dex", _BOMB, 1, "more than 1000000 values"),
+    Row("aliases of aliases", "dex", _BOMB, 1, "more than 2000000 values"),
+    Row("an alias in its own anchor", "dex", "issuer: &a [*a]\n", 1, "at issuer[0]: the alias in line 1 is inside its own anchor"),
+    Row("a merge of itself", "dex", "web: &a {<<: *a}\n", 1, "is inside its own anchor"),
+    Row("aliases that nest deeper and deeper", "dex", _LADDER, 1, "nested more than 64 levels deep"),
+    Row("an alias of nothing", "dex", "issuer: https://a.example\nweb: *a\n", 1, "at line 2: this is no YAML"),
+    Row("an anchor twice", "dex", "issuer: &a b\nweb: &a c\n", 1, "at line 2: this is no YAML"),
+    Row("a merge of a text", "dex", "web:\n  <<: all\n", 1, "at web: << in line 2 does not name keys and values"),
+    Row("a key twice below", "dex", "web: {http: a, http: b}\n", 1, "at web: a key is there twice, again in line 1"),
     Row("deep YAML", "dex", "a: " + "[" * 5000, 1, "levels deep"),
     Row("a key twice", "dex", "issuer: https://a.example\nissuer: https://b.example\n", 1, "there twice"),
     Row("a key that is a list", "dex", "? [a]\n: b\n", 1, "a key is no text"),

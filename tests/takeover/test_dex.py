@@ -267,6 +267,40 @@ def test_a_code_that_is_copied_by_hand_is_not_taken(dex: Imported) -> None:
     assert "urn:ietf:wg:oauth:2.0:oob" in dex.left_out["staticClients[5].redirectURIs"]
 
 
+MERGED = """
+issuer: https://dex.example.com
+staticClients:
+- &first
+  id: first
+  name: &name First
+  secret: secret-of-first
+  redirectURIs: &uris ["https://app.example.com/callback"]
+- <<: *first
+  id: second
+- redirectURIs: *uris
+  id: third
+  public: yes
+  name: *name
+- <<: [{name: Fourth, secret: other}, *first]
+  id: "yes"
+- {id: !!str no, name: "Fifth", "secret": 'true', redirectURIs: *uris}
+"""
+
+
+def test_anchors_merges_and_words_mean_as_much_as_in_dex(tmp_path: Path) -> None:
+    dex = import_text(MERGED, tmp_path)
+    clients = {each["client_id"]: each for each in dex.configuration["clients"]}
+    assert {name: client["client_name"] for name, client in clients.items()} == {
+        "first": "First",
+        "second": "First",
+        "third": "First",
+        "yes": "Fourth",
+        "no": "Fifth",
+    }
+    assert len({tuple(client["redirect_uris"]) for client in clients.values()}) == 1
+    assert [name for name, client in clients.items() if "client_secrets" not in client] == ["third"]
+
+
 def test_the_first_document_counts(dex: Imported) -> None:
     written = yaml.safe_load((dex.folder / "config.yaml").read_text())
     assert written["issuer"] == "https://dex.example.com/dex"

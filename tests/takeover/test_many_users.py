@@ -51,9 +51,26 @@ def write_realm(path: Path) -> None:
         file.write('], "roles": {"realm": [{"name": "default-roles-shop"}]}}')
 
 
-def test_memory_is_bounded_whatever_the_number_of_users(tmp_path: Path) -> None:
-    write_realm(tmp_path / "realm.json")
-    command = ["import", "keycloak", str(tmp_path / "realm.json"), "--out", str(tmp_path / "out")]
+def write_dex(path: Path) -> None:
+    """Write the configuration of dex with so many clients and users."""
+    with path.open("w") as file:
+        file.write("issuer: https://dex.example.com\nenablePasswordDB: true\nstaticClients:\n")
+        for at in range(CLIENTS):
+            file.write(f"- id: app-{at}\n  name: App {at}\n  secret: secret-of-app-{at}\n")
+            file.write(f"  redirectURIs:\n  - https://app-{at}.example.com/callback\n")
+        file.write("staticPasswords:\n")
+        for at in range(USERS):
+            file.write(f'- email: "user-{at}@example.com"\n  username: "user-{at}"\n')
+            file.write(f'  hash: "$2a$10${"a" * 53}"\n')
+            file.write(f'  userID: "00000000-0000-4000-8000-{at:012}"\n')
+
+
+@pytest.mark.parametrize(("kind", "write"), [("keycloak", write_realm), ("dex", write_dex)])
+def test_memory_is_bounded_whatever_the_number_of_users(
+    kind: str, write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    write(tmp_path / "source")
+    command = ["import", kind, str(tmp_path / "source"), "--out", str(tmp_path / "out")]
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *command, "--report", "json"],
         capture_output=True,

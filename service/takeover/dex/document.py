@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import yaml
 
@@ -13,18 +15,23 @@ from service.takeover.node import Misplaced, place_below
 from service.takeover.reading import opened, unreadable
 
 if TYPE_CHECKING:
-    from yaml import BaseLoader as _BaseLoader
+    from yaml import BaseLoader as _Loader
 else:
-    _BaseLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    _Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
-_PLAIN = "plain"
-"""The tag of a scalar without quotes, whose look says what it is."""
-MAX_BYTES = 16 << 20
+MAX_BYTES = 64 << 20
 MAX_DEPTH = 64
-MAX_VALUES = 1_000_000
-_TRUE = re.compile("true|True|TRUE|yes|Yes|YES|on|On|ON|y|Y")
-_FALSE = re.compile("false|False|FALSE|no|No|NO|off|Off|OFF|n|N")
-_NULL = re.compile("~|null|Null|NULL|")
+MAX_VALUES = 2_000_000
+"""For 100,000 users with twenty values each."""
+_WORDS: Mapping[str, bool | None] = {
+    **dict.fromkeys(
+        ("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"), True
+    ),
+    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("n", "N"), False),
+    **dict.fromkeys(("~", "null", "Null", "NULL", "")),
+}
+"""Scalars without quotes that are no text."""
 _VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|([*#$@!?0-9-])|([A-Za-z_][A-Za-z0-9_]*))")
 """The references that os.Expand of Go replaces; a dollar sign before anything else stays as it is."""
 _VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -35,33 +42,16 @@ class _Refused(ValueError):
     """The file is YAML, and not what can be taken."""
 
 
-class _Loader(_BaseLoader):
-    """Composes nodes; counts their depth, which would overflow the stack of the C parser."""
-
-    _depth = 0
-
-    def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _Refused(f"nested more than {MAX_DEPTH} levels deep")
-
-    def ascend_resolver(self) -> None:
-        self._depth -= 1
-
-    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
-        return _PLAIN if kind is yaml.ScalarNode and implicit[0] else "quoted"
-
-
 def read_document(path: Path) -> dict[str, object]:
     """Return the first document of the file; numbers stay texts, because identifiers may look like them. Raise Unreadable."""
     with opened(path) as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise unreadable(path, "", f"the file has more than {MAX_BYTES >> 20} MiB")
-    values = _Values()
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+    values = _Values(yaml.parse(text, _Loader))
     try:
-        root = next(iter(yaml.compose_all(content.decode("utf-8-sig"), _Loader)), None)
-        value = values.read(root, "") if root is not None else None
+        value = values.read()
     except yaml.YAMLError as error:
         mark: yaml.Mark | None = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark else ""
@@ -75,61 +65,149 @@ def read_document(path: Path) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
+class _Anchored(NamedTuple):
+    """The value of an anchor."""
+
+    value: object
+    size: int
+    """The values that it consists of."""
+    height: int
+    key: yaml.ScalarEvent | None
+    """Where it can be a key."""
+
+
 class _Values:
-    """Makes values of nodes; an alias counts each time, so that a few lines cannot become millions of values."""
+    """Makes values of the parser's events, without its tree of nodes, which takes five times the memory.
 
-    def __init__(self) -> None:
-        self.place = ""
+    An alias counts each time, so that a few lines cannot become millions of values.
+    """
+
+    def __init__(self, events: Iterator[yaml.Event]) -> None:
+        self._events = events
+        self._path: list[str | int] = []
+        self._anchors: dict[str, _Anchored | None] = {}
+        """None while the value is being read."""
+        self._count = self._depth = self._deepest = 0
+
+    @property
+    def place(self) -> str:
         """Of what is being read."""
-        self._count = 0
+        place = ""
+        for key in self._path:
+            place = place_below(place, key)
+        return place
 
-    def read(self, node: yaml.Node, place: str) -> object:
-        """Return the value of a node; raise _Refused."""
-        self._count += 1
-        self.place = place
+    def read(self) -> object:
+        """Return the first document, None if there is none; raise _Refused."""
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                value = self._value(next(self._events))
+                next(self._events)  # the document's end, or an error
+                return value
+        return None
+
+    def _value(self, event: yaml.Event) -> object:
+        if isinstance(event, yaml.AliasEvent):
+            found = self._find(event)
+            self._add(found.size, found.height)
+            return found.value
+        node = cast("yaml.NodeEvent", event)
+        if node.anchor is not None:
+            return self._anchored(node, node.anchor)
+        return self._own_value(node)
+
+    def _add(self, size: int, height: int) -> None:
+        self._count += size
         if self._count > MAX_VALUES:
             raise _Refused(f"it has more than {MAX_VALUES} values")
-        if isinstance(node, yaml.ScalarNode):
-            return _scalar(node)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.read(item, place_below(place, at)) for at, item in enumerate(node.value)]
-        return self._mapping(cast("yaml.MappingNode", node), place)
+        reached = self._depth + height
+        if reached > MAX_DEPTH:
+            raise _Refused(f"nested more than {MAX_DEPTH} levels deep")
+        self._deepest = max(self._deepest, reached)
 
-    def _mapping(self, node: yaml.MappingNode, place: str) -> dict[str, object]:
+    def _own_value(self, event: yaml.NodeEvent) -> object:
+        self._add(1, 1)
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event)
+        self._depth += 1
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        value = self._sequence() if is_list else self._mapping()
+        self._depth -= 1
+        return value
+
+    def _anchored(self, event: yaml.NodeEvent, name: str) -> object:
+        if name in self._anchors:
+            raise yaml.MarkedYAMLError(problem_mark=_mark(event))
+        self._anchors[name] = None
+        before, deepest, self._deepest = self._count, self._deepest, 0
+        value = self._own_value(event)
+        size, height = self._count - before, self._deepest - self._depth
+        key = event if isinstance(event, yaml.ScalarEvent) else None
+        self._anchors[name] = _Anchored(value, size, height, key)
+        self._deepest = max(deepest, self._deepest)
+        return value
+
+    def _find(self, alias: yaml.AliasEvent) -> _Anchored:
+        if alias.anchor not in self._anchors:
+            raise yaml.MarkedYAMLError(problem_mark=_mark(alias))
+        found = self._anchors[alias.anchor]
+        if found is None:
+            raise _Refused(f"the alias in line {_line(alias)} is inside its own anchor")
+        return found
+
+    def _sequence(self) -> list[object]:
+        items = list[object]()
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            self._path.append(len(items))
+            items.append(self._value(event))
+            self._path.pop()
+        return items
+
+    def _mapping(self) -> dict[str, object]:
         own, merged = dict[str, object](), dict[str, object]()
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise _Refused("a key is no text")
-            if (key.tag, key.value) == (_PLAIN, "<<"):
-                for each in self._merged(value, place):
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._key(event)
+            if key.implicit[0] and key.value == "<<":
+                for each in self._merged(event):
                     merged = {**each, **merged}
                 continue
-            if key.value in own:
-                raise _Refused(f"a key is there twice, again in line {_line(key)}")
-            own[key.value] = self.read(value, place_below(place, key.value))
-        return {**merged, **own}
+            name = sys.intern(key.value)
+            if name in own:
+                raise _Refused(f"a key is there twice, again in line {_line(event)}")
+            self._path.append(name)
+            own[name] = self._value(next(self._events))
+            self._path.pop()
+        return {**merged, **own} if merged else own
 
-    def _merged(self, node: yaml.Node, place: str) -> list[dict[str, object]]:
-        value = self.read(node, place)
+    def _key(self, event: yaml.Event) -> yaml.ScalarEvent:
+        key: yaml.Event | None = event
+        if isinstance(event, yaml.AliasEvent):
+            key = self._find(event).key
+        elif isinstance(event, yaml.ScalarEvent) and event.anchor is not None:
+            self._anchored(event, event.anchor)
+        if not isinstance(key, yaml.ScalarEvent):
+            raise _Refused("a key is no text")
+        return key
+
+    def _merged(self, key: yaml.Event) -> list[dict[str, object]]:
+        value = self._value(next(self._events))
         listed = cast("list[object]", value) if isinstance(value, list) else [value]
         if not all(isinstance(each, dict) for each in listed):
-            raise _Refused(f"<< in line {_line(node)} does not name keys and values")
+            raise _Refused(f"<< in line {_line(key)} does not name keys and values")
         return cast("list[dict[str, object]]", listed)
 
 
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 1
+def _mark(event: yaml.Event) -> yaml.Mark:
+    return cast("yaml.Mark", event.start_mark)  # each of the parser's has one
 
 
-def _scalar(node: yaml.ScalarNode) -> str | bool | None:
-    text = str(node.value)
-    if node.tag != _PLAIN:
-        return text
-    if _NULL.fullmatch(text):
-        return None
-    if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
-        return _TRUE.fullmatch(text) is not None
-    return text
+def _line(event: yaml.Event) -> int:
+    return int(_mark(event).line) + 1
+
+
+def _scalar(event: yaml.ScalarEvent) -> str | bool | None:
+    text = str(event.value)
+    return _WORDS.get(text, text) if event.implicit[0] else text
 
 
 class Environment:
