@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from service.admin.console import picture
-from service.admin.console.visits import ConsoleVisits, NotFound
+from service.admin.console.visits import ConsoleVisits, NotFound, Visit
 from service.admin.reading import Views
 from service.admin.views.page import Paging
 from service.admin.ways.drawing import Edge
@@ -67,8 +67,8 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
             "here": "/registered-clients" if is_registered else "/clients",
             "own_path": with_query("/client", {"id": client_id}),
             "client": view,
-            "ways": [edge.view for edge in ways],
             "drawn": _draw(ways),
+            **_part(ways, visit),
         }
         return self.visits.show(visit, "client", context)
 
@@ -83,8 +83,8 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
         context = {
             "here": "/clients",
             "api": view,
-            "ways": [edge.view for edge in ways],
             "drawn": _draw(ways),
+            **_part(ways, visit),
         }
         return self.visits.show(visit, "api", context)
 
@@ -97,6 +97,13 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_edges(self) -> Sequence[Edge]:
         return await self.views.reach.find_edges()
+
+
+def _part(edges: Sequence[Edge], visit: Visit) -> Mapping[str, object]:
+    """Return the part of a list of ways that is asked for, how many there are, and the number of the next part."""
+    part = page_of(edges, visit.params.get("cursor"))
+    following = part.number + 1 if part.number < part.last else None
+    return {"ways": [edge.view for edge in part.items], "many": len(edges), "next": following}
 
 
 def _draw(edges: Sequence[Edge]) -> picture.Picture | None:

@@ -198,12 +198,16 @@ SCREENS: dict[str, dict[str, Any]] = {
         "own_path": "/client?id=shop",
         "client": CLIENT,
         "ways": WAYS[:2],
+        "many": 2,
+        "next": None,
         "drawn": picture.draw(WAYS[:2]),
     },
     "api": {
         "here": "/clients",
         "api": API,
         "ways": WAYS[:3:2],
+        "many": 2,
+        "next": None,
         "drawn": picture.draw(WAYS[:3:2]),
     },
     "registered_clients": {

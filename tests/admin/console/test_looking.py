@@ -191,4 +191,11 @@ async def test_300_clients_are_a_list_with_a_picture_of_what_is_found(
     found = await operator.open("/clients?find=shop-29")
     assert not found.has("too-many")
     assert found.text.count('class="node client"') == 11
+    api = await operator.open("/api?name=api1")
+    assert api.text.count('data-label="How"') == 20
+    following = await operator.open("/api?name=api1&cursor=2")
+    assert following.text.count('data-label="How"') == 20
+    assert 'rel="next"' in api.text
+    assert api.text.partition("<tbody>")[2] != following.text.partition("<tbody>")[2]
+    assert 'rel="next"' not in (await operator.open("/api?name=api1&cursor=9999")).text
     await operator.close()
