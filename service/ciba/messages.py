@@ -247,6 +247,6 @@ class SafeNotifier(msgspec.Struct, frozen=True):
                 await self.notifier.notify(notice)
         except Exception as error:
             log.exception("the CIBA notifier failed", client_id=notice.client_id)
-            cause = plugins.describe_exception(error)
+            cause = plugins.name_exception(error)
             ref = notice.auth_req_ref
             self.emit(CibaNotifierFailed(client_id=notice.client_id, auth_req_ref=ref, cause=cause))

@@ -125,9 +125,17 @@ def _require_credential_provider(provider: object) -> None:
 
 def describe_exception(error: BaseException) -> str:
     """Return the type, the message and the last line of the operator's code, if that ran at all."""
+    return f"{type(error).__name__}: {error}{_find_place(error)}"
+
+
+def name_exception(error: BaseException) -> str:
+    """Return what `describe_exception` does without the message, which may have the address of a person."""
+    return f"{type(error).__name__}{_find_place(error)}"
+
+
+def _find_place(error: BaseException) -> str:
     _, *theirs = extract_tb(error.__traceback__)
-    at = f" ({Path(theirs[-1].filename).name}:{theirs[-1].lineno})" if theirs else ""
-    return f"{type(error).__name__}: {error}{at}"
+    return f" ({Path(theirs[-1].filename).name}:{theirs[-1].lineno})" if theirs else ""
 
 
 def _require_method(thing: object, name: str, hint: str) -> None:

@@ -13,8 +13,8 @@ Level = Literal["debug", "info", "warning"]
 ByWebhooks = Literal["pattern", "name", "never"]
 """Whether the kind of an event goes to the webhooks whose patterns match it, only to those that name it, or to none."""
 
-PERSONAL = frozenset({"address", "changes", "username", "value"})
-"""Members with names and addresses of people, as changes of `allowed_users` may have them; webhooks get them where their operator wants it."""
+PERSONAL = frozenset({"address", "changes", "problems", "username", "value"})
+"""Members with names and addresses of people, as changes of `allowed_users` and problems of `users.list` may have them; webhooks get them where their operator wants it."""
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

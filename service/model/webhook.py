@@ -54,7 +54,7 @@ class Webhook(types.Confidential, frozen=True, kw_only=True):
     """The events that it gets, by their names in docs/reference/audit-events.md. A pattern such as user_* does not match events
     that anyone can cause or that come with each token; name those one by one."""
     personal: bool = False
-    """true: with the names and addresses of people (`username`, `address`, `value` of refusals, `changes` of the registry)."""
+    """true: with the names and addresses of people (`username`, `address`, `value` of refusals, `changes` and `problems` of the registry)."""
     replaces: tuple[types.WebUrl, ...] = ()
     """Former URLs of this webhook, whose waiting events go to the new one."""
 

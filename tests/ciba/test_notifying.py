@@ -109,4 +109,4 @@ async def test_a_notifier_that_fails_does_not_fail_the_request(
     service = await started(start, config, "Failing")
     assert (await Device(service).ask()).status == 200
     (failed,) = [one for one in service.events if isinstance(one, CibaNotifierFailed)]
-    assert failed.cause.startswith("RuntimeError: no way to reach 818727 (telling.py:")
+    assert failed.cause.startswith("RuntimeError (telling.py:")  # its message may name a person

@@ -54,7 +54,6 @@ PLAIN = frozenset(
         "need_restart",
         "parameter",
         "predecessor",
-        "problems",
         "provider",
         "reason",
         "refreshable",

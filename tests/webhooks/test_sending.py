@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -84,6 +85,18 @@ class TestPersonal:
         (event,) = await receiver.events()
         assert event["data"]["username"] == "alice"
         assert event["data"]["address"] == "127.0.0.1"
+
+    async def test_problems_of_a_configuration_name_no_user(
+        self, start: Start, config: dict[str, Any], webhook: dict[str, Any], receiver: Receiver
+    ) -> None:
+        webhook["kinds"] = ["registry_reload_refused"]
+        service = await start(config)
+        config["users"]["list"][0]["password"] = "none"
+        service.features.shared.configuration.file.write_text(json.dumps(config))
+        assert not service.features.shared.registry.reload()
+        assert "users.list[alice]" in str(service.events[-1])
+        (event,) = await receiver.events()
+        assert (event["type"], event["data"]) == ("registry_reload_refused", {})
 
 
 async def test_events_of_other_kinds_are_not_sent(app: ClientApp, receiver: Receiver) -> None:

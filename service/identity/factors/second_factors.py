@@ -134,5 +134,5 @@ class SafeNotifier(msgspec.Struct, frozen=True):
                 await self.notifier.notify(notice)
         except Exception as error:
             log.exception("the user notifier failed", change=notice.change)
-            cause = plugins.describe_exception(error)
+            cause = plugins.name_exception(error)
             self.emit(UserNotifierFailed(subject=notice.subject, change=notice.change, cause=cause))
