@@ -34,7 +34,7 @@ class AllowedExchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def proven_at(self) -> float:
-        """When the subject token was made, where no record tells that it has ended."""
+        """The time at which the subject token was made, where no record tells that it has ended."""
         if self.subject.token is not None:
             return sys.maxsize
         return time_in(self.subject.claims, "iat") or 0
