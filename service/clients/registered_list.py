@@ -15,6 +15,8 @@ from service.store.verbs import STEP, Command, Read
 
 REST = 5
 """Seconds until the store is asked again."""
+COMPLETE_FOR = 24 * 60 * 60
+"""Seconds after which a start completes the list again: an older release, which ran beside this one, lists nothing."""
 
 
 class RegisteredList(msgspec.Struct, frozen=True):
@@ -37,7 +39,7 @@ class RegisteredList(msgspec.Struct, frozen=True):
         return read_page(answer)
 
     async def complete(self) -> None:
-        """Add the clients that registered before there was a list, as soon as the store can be reached; it walks through it once, ever."""
+        """Add the clients that registered before there was a list, as soon as the store can be reached; it walks through it once a day at the most."""
         while True:
             try:
                 return await self._complete()
@@ -53,4 +55,4 @@ class RegisteredList(msgspec.Struct, frozen=True):
         async for keys in kv.find_key_batches(records.key("*"), size=STEP):
             found = await kv.read(*[Read(key, records.decode) for key in keys])
             await kv.write(*[self.add(one) for one in found if one is not None])
-        await kv.write(stores.registered_list_made.put_lasting(True, REGISTERED))
+        await kv.write(stores.registered_list_made.put(True, REGISTERED, ttl=COMPLETE_FOR))

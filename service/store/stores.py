@@ -114,7 +114,7 @@ class Stores:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
         # Under REGISTERED, those clients, and that all of them are listed:
         self.registered_list = Index(prefix, "ri", MAX_MEMBERS)  # the last of them expires
-        self.registered_list_made = Records(prefix, "rm", bool)  # no TTL
+        self.registered_list_made = Records(prefix, "rm", bool)
         # Under the digest of an origin, the clients that registered it:
         self.registered_origins = Index(prefix, "ro", MAX_MEMBERS)
         # Under the digest of a client or an API, by the position of each of its secrets:

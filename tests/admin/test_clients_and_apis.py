@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from service.clients import registered_list
 from service.clients.registered_list import RegisteredList
 from tests.admin.conftest import Admin
 from tests.driving.registry import client_in
@@ -185,6 +186,22 @@ class TestRegistered:
             stores.registered_list_made.drop("registered"),
         )
         assert (await admin("GET", "/admin/registered-clients"))["items"] == []
+        await RegisteredList(stores).complete()
+        (listed,) = (await admin("GET", "/admin/registered-clients"))["items"]
+        assert listed["client_id"] == client_id
+
+    async def test_client_of_an_older_release_beside_this_one_is_listed_by_a_later_start(
+        self, service: RunningService, admin: Admin, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(registered_list, "COMPLETE_FOR", 1)
+        client_id = (await self.register(service, "older"))["client_id"]
+        stores = service.features.shared.stores
+        await stores.kv.write(stores.registered_list_made.drop("registered"))
+        await RegisteredList(stores).complete()
+        await stores.kv.write(stores.registered_list.drop("registered"))
+        await RegisteredList(stores).complete()
+        assert (await admin("GET", "/admin/registered-clients"))["items"] == []
+        await asyncio.sleep(1.1)
         await RegisteredList(stores).complete()
         (listed,) = (await admin("GET", "/admin/registered-clients"))["items"]
         assert listed["client_id"] == client_id

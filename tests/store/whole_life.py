@@ -62,6 +62,7 @@ CONSTANTS = {
     "service.webhooks.sending.GIVEN_UP_AFTER": 1,
     "service.webhooks.sending.PAUSES": (1,),
     "service.clients.secret_uses.KEPT": 3,
+    "service.clients.registered_list.COMPLETE_FOR": 3,
     "service.store.rate_limit.MINUTE": 1,
     "service.store.room.DAY": 2,
     "service.outbox.queue.PAUSES": (1,),
