@@ -190,7 +190,7 @@ class TestRegistered:
         (listed,) = (await admin("GET", "/admin/registered-clients"))["items"]
         assert listed["client_id"] == client_id
 
-    async def test_client_of_an_older_release_beside_this_one_is_listed_by_a_later_start(
+    async def test_client_that_registered_with_an_older_release_is_listed_by_a_later_start(
         self, service: RunningService, admin: Admin, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(registered_list, "COMPLETE_FOR", 1)
