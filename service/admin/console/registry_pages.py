@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -24,7 +25,10 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
     registry: LiveRegistry
 
     async def clients(self, request: web.Request) -> web.Response:
-        """Show clients, APIs and the picture of who can reach what, or the part of it that is asked for."""
+        """Show clients, APIs and the picture of who can reach what, or the part of it that is asked for.
+
+        Each step takes some milliseconds for thousands of clients, so that other requests go between them.
+        """
         visit = await self.visits.open_page(request)
         params, current = visit.params, self.registry.current
         asked = (params.get("find") or "").strip()
@@ -34,22 +38,28 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
             for name, one in current.clients.items()
             if _matches(asked, name, str(one.client_name or ""))
         }
+        await asyncio.sleep(0)
         apis = {
             name: one
             for name, one in current.api_resources.items()
             if _matches(asked, name, one.url or "")
         }
         ways = [edge for edge in edges if edge.way.client_id in clients or edge.way.api in apis]
+        await asyncio.sleep(0)
         shown = page_of([*clients.values()], params.get("clients"))
         apis_shown = page_of([*apis.values()], params.get("apis"))
+        reached = _reached({one.client_id for one in shown.items}, edges)
+        await asyncio.sleep(0)
+        reaching = _reaching({one.name for one in apis_shown.items}, edges)
+        await asyncio.sleep(0)
         context = {
             "asked": asked,
             "ways": len(ways),
             "drawn": _draw(ways),
             "clients": shown,
-            "reached": _reached({one.client_id for one in shown.items}, edges),
+            "reached": reached,
             "apis": apis_shown,
-            "reaching": _reaching({one.name for one in apis_shown.items}, edges),
+            "reaching": reaching,
         }
         return self.visits.show(visit, "clients", {"here": "/clients", **context})
 
