@@ -157,9 +157,11 @@ class Shared:
         )
 
     def find_longest_access(self) -> int:
-        """Return the seconds for which a session may last, or a token of the server before, which have no record here."""
+        """Return the seconds for which a session may last, or a JWT of a trusted issuer or of the server before, which have no record here."""
         ends = [entry.until - clock() for entry in self.verify_only]
-        return max([self.configuration.session.max_lifetime, *ends])
+        issuers = self.registry.current.trusted_issuers.values()
+        foreign = [issuer.max_lifetime + self.configuration.server.clock_skew for issuer in issuers]
+        return max([self.configuration.session.max_lifetime, *ends, *foreign])
 
     @cached_property
     def consents(self) -> Consents:

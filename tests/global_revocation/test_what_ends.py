@@ -11,7 +11,7 @@ from service.events.authorizations import ConsentWithdrawn
 from service.events.users import SessionEnded, SubjectRevoked
 from service.model.handle import digest
 from tests.ciba.consumption import Device, answer
-from tests.conftest import Clock
+from tests.conftest import Clock, Start
 from tests.device.tv import Television
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -162,6 +162,18 @@ async def test_an_assertion_that_was_made_before_gets_no_token_afterwards(
     clock.forward(seconds=5)
     assert (await partner.present(before)).refusal == (400, "invalid_grant")
     assert (await partner.grant(sub=ALICE)).status == 200
+
+
+async def test_an_assertion_that_lives_longer_than_a_session_gets_no_token_afterwards(
+    start: Start, config: dict[str, Any], clock: Clock
+) -> None:
+    config["session"] = {"lifetime": 60, "max_lifetime": 60}
+    service = await start(config)
+    before = await Partner(service).assertion(sub=ALICE)
+    clock.forward(seconds=5)
+    await end_all(service)
+    clock.forward(seconds=120)
+    assert (await Partner(service).present(before)).refusal == (400, "invalid_grant")
 
 
 @pytest.mark.parametrize("requested", ["access_token", "refresh_token", "id_token"])
