@@ -38,6 +38,7 @@ READS_OWN_JSON = {
     "store/records.py": "records of the store",
     "testing.py": "an answer of this service",
     "tokens/refresh_token.py": "a record of the store",
+    "webhooks/queueing.py": "what this program wrote",
 }
 
 

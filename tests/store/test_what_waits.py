@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
+from service.events.event import Event
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.verbs import Command
@@ -33,10 +34,12 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     kinds: list[str] = []
     write = KeyValue.write
 
-    async def note(kv: KeyValue, *writes: Command, durable: bool = False) -> list[Any]:
+    async def note(
+        kv: KeyValue, *writes: Command, durable: bool = False, events: Sequence[Event] = ()
+    ) -> list[Any]:
         if durable:
             kinds.extend(str(verbs.key_of(each)).split(":")[2] for each in writes)
-        return await write(kv, *writes, durable=durable)
+        return await write(kv, *writes, durable=durable, events=events)
 
     monkeypatch.setattr(KeyValue, "write", note)
     return kinds
