@@ -105,7 +105,7 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
         usual | {"client_id": "by-secret", "client_secrets": [{"value": SECRET}]}
     )
     config["identity_providers"] = [provider_entry(fake.issuer)]
-    config["trusted_issuers"] = [partner_entry()]
+    config["trusted_issuers"] = [partner_entry(max_lifetime="4s")]
     config["clients"].append(presenter_entry("courier", hashed("courier"), **CLIENT))
     config["admin"] = {"url": "http://127.0.0.1:0", "writers": [{"sub": [ALICE]}]}
     config["session"] = {"lifetime": "3s", "max_lifetime": "4s"}
