@@ -8,8 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from service.admin.views.page import MAX_DIGITS, Page, Paging, bad_cursor, cursor_after
 from service.admin.ways.answers import WhyView, choose_edges, explain_reach, find_edges
-from service.admin.ways.drawing import Edge, WayView, as_svg
-from service.admin.ways.places import find_workloads
+from service.admin.ways.drawing import Edge, WayView
 from service.config.configuration import collector_paused
 from service.config.reload import short_turns
 from service.model.registry import LiveRegistry, Registry
@@ -55,12 +54,6 @@ class ReachViews:
         """Return all ways, in the order of the file."""
         _, edges = await self._find_edges()
         return edges
-
-    async def draw(self, *, client: str | None = None, api: str | None = None) -> str:
-        """Return the picture of the ways (SVG); raise UnknownName."""
-        registry, edges = await self._find_edges()
-        chosen = await _run_apart(choose_edges, registry, edges, client, api)
-        return await _run_apart(as_svg, chosen, find_workloads(registry))
 
     async def _find_edges(self) -> tuple[Registry, tuple[Edge, ...]]:
         async with self._turn:
