@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
+from service.clock import time_of
 from service.outbox.queue import Delivery, Outbox
 from service.store.records import Queue
 
@@ -25,16 +27,17 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutboxMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that waits, or a dead letter."""
+    """A message that waits, or a dead letter; its content is not shown."""
 
     id: str
     queue: str
     state: State
     kind: str
     to: str
+    """The client_id, or the host of a webhook."""
     subject: str | None
-    at: int
-    """When it is due, or when its last attempt failed."""
+    at: datetime
+    """When it is due; of a dead letter, when its last attempt failed."""
     failures: int
     cause: str | None
     """The reason of the last failure."""
@@ -133,7 +136,7 @@ def _message(
         kind=described.kind,
         to=described.to,
         subject=described.subject,
-        at=at,
+        at=time_of(at),
         failures=delivery.failures,
         cause=delivery.cause,
     )

@@ -12,6 +12,7 @@ from service.admin.api import AdminApi, Row
 from service.admin.console.pages import Health
 from service.admin.reading import Views, reading_rows
 from service.clients.proofs import DpopProofs
+from service.outbox.looking import Outboxes
 from service.web.endpoint import Endpoint
 from service.web.key_proofs import KeyProofs, TokenGuard
 from service.wiring.console import build_console
@@ -36,7 +37,8 @@ def build_admin(
         registry=shared.registry,
         emit=shared.emit,
     )
-    views, acting = build_views(features, uses), build_acting(features)
+    outboxes = open_outboxes(shared)
+    views, acting = build_views(features, uses, outboxes), build_acting(features, outboxes)
     console = build_console(features, settings.url, views, acting, health)
     endpoints: tuple[Endpoint, ...] = (
         AdminApi(access=access, rows=admin_rows(views, acting)),
@@ -53,12 +55,12 @@ def admin_rows(views: Views, acting: Acting) -> tuple[Row, ...]:
     return (*reading_rows(views), *acting.rows())
 
 
-def build_acting(features: Features) -> Acting:
+def build_acting(features: Features, outboxes: Outboxes) -> Acting:
     """Build what ends or changes something, for the admin API and for the console."""
     shared = features.shared
     return Acting(
         ending=shared.ending,
-        outboxes=open_outboxes(shared),
+        outboxes=outboxes,
         find_registration=lambda: features.registration,
         find_keys=lambda: features.key_source,
         emit=shared.emit,

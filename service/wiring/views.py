@@ -13,11 +13,11 @@ from service.admin.views.users import UserViews
 from service.admin.ways.places import LatestPlaces
 from service.clients.registered_list import RegisteredList
 from service.clients.secret_uses import SecretUses
+from service.outbox.looking import Outboxes
 from service.wiring.features import Features
-from service.wiring.outboxes import open_outboxes
 
 
-def build_views(features: Features, uses: SecretUses) -> Views:
+def build_views(features: Features, uses: SecretUses, outboxes: Outboxes) -> Views:
     """Build the views, for the admin API and for the console."""
     shared, places = features.shared, LatestPlaces()
     return Views(
@@ -41,5 +41,5 @@ def build_views(features: Features, uses: SecretUses) -> Views:
         registry=shared.registry,
         reach=ReachViews(shared.registry),
         explanations=ExplainViews(features.explained),
-        outbox=OutboxViews(open_outboxes(shared)),
+        outbox=OutboxViews(outboxes),
     )
