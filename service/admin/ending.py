@@ -54,11 +54,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         """Withdraw the user's consents, and make all tokens of all clients inactive; return how many grants there were."""
         for consent in await self.consents.find_all_of(subject):  # so that nothing new relies on it
             await self.consents.withdraw(subject, consent.client_id)
-        count = 0
-        async for some in self.authorizations.walk_all_of(subject):
-            await self.authorizations.end(*some)
-            count += len(some)
-        return count
+        return await self.authorizations.end_all_of(subject)
 
     async def end_grant(self, authorization_id: str) -> Authorization | None:
         """Make the tokens of one grant inactive; the user's consent to the client stays."""

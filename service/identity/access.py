@@ -169,6 +169,14 @@ class Authorizations(msgspec.Struct, frozen=True, kw_only=True):
             notes = [note_end(stores, *each, ttl=ttl) for each in parties]
             await end(stores, ended, *notes, emit=self.emit, durable=True)
 
+    async def end_all_of(self, subject: str) -> int:
+        """End all authorizations of a user in steps; return how many there were."""
+        count = 0
+        async for some in self.walk_all_of(subject):
+            await self.end(*some)
+            count += len(some)
+        return count
+
 
 class ClientAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one client may do in a user's name."""
