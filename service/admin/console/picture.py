@@ -49,8 +49,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     clients: Sequence[Node]
     apis: Sequence[Node]
     lines: Sequence[Line]
-    kinds: Sequence[str]
-    """The kinds of ways in it, for the legend."""
+    kinds: Mapping[str, str]
+    """The kinds of ways in it, each in words, for the legend."""
     height: int
     width: int = WIDTH
     node: int = NODE
@@ -78,7 +78,7 @@ def draw(ways: Sequence[WayView]) -> Picture | None:
             for name in apis
         ],
         lines=[*_lines(ways, left, right)],
-        kinds=list(dict.fromkeys(way.by for way in ways)),
+        kinds={way.by: way.how for way in ways},
         height=rows * STEP - (STEP - HEIGHT),
     )
 

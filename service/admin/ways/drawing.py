@@ -43,10 +43,15 @@ class WayView(msgspec.Struct, frozen=True, kw_only=True):
     """File and line that allow it."""
 
     @property
+    def how(self) -> str:
+        """The kind of the way in words."""
+        return WORDS[self.by]
+
+    @property
     def label(self) -> str:
         """The kind of the way, its scope values, and the line of the file."""
         users = f" of users of {' or '.join(self.users_of)}" if self.users_of else ""
-        return f"{WORDS[self.by]}{users}: {' '.join(self.scope)} ({self.place})"
+        return f"{self.how}{users}: {' '.join(self.scope)} ({self.place})"
 
 
 class Edge(NamedTuple):
