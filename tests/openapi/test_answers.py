@@ -182,6 +182,7 @@ def test_a_wrong_method_is_as_described(caller: Caller, path: str) -> None:
 
 
 def revocation(caller: Caller) -> None:
-    body = {"sub_id": {"format": "opaque", "id": "818727"}}
+    bob = "88421113"  # alice signs in for the other tests of this service
+    body = {"sub_id": {"format": "opaque", "id": bob}}
     auth = ("machine", "machine-secret")
     caller.ask("POST", "/connect/global-token-revocation", 204, auth=auth, json=body)
