@@ -482,7 +482,7 @@ _PLACES = [path for path in places_in(_WHOLE) if path and path != ("realm",)]
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(changes=st.lists(st.tuples(st.sampled_from(_PLACES), _JSON), min_size=1, max_size=4))
 def test_a_realm_with_anything_anywhere_is_taken_or_refused_in_words(
