@@ -110,7 +110,7 @@ def show(tokens: dict[str, Claims]) -> None:
 
 
 def text_of(value: Any) -> str:
-    """A claim in a few characters; `act` as the chain of those who act, the last one first."""
+    """A claim in a few characters; `act` as the chain of actors, the last one first."""
     if isinstance(value, dict) and "sub" in value:
         before = text_of(value.get("act"))
         return f"{value['sub']} after {before}" if before else str(value["sub"])

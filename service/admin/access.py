@@ -1,4 +1,4 @@
-"""Decides who may use the admin API: the one place that reads its access tokens (RFC 6750, RFC 9449 §7)."""
+"""Checks the callers of the admin API: the one place that reads its access tokens (RFC 6750, RFC 9449 §7)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     async def find_caller(self, request: Message, *, endpoint: str, writes: bool) -> Caller:
-        """Return who may do what the request asks for; raise an error with a challenge otherwise, after it was audited."""
+        """Return the caller if the request is allowed; raise an error with a challenge otherwise, after it was audited."""
         token: ActiveToken | None = None
         try:
             token = await self.guard.find_token(request)
@@ -92,7 +92,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return await handler(request)
 
     async def _judge(self, token: ActiveToken, request: Message, *, writes: bool) -> Caller:
-        """Return the caller; the token's own errors come first, so that a wrong one does not show who may do what."""
+        """Return the caller; the token's own errors come first, so that an invalid one does not show what a caller may do."""
         if token.audience != (self.url,) or not _is_direct(token):
             message = "the access token is not one for the admin API alone, or was not got directly"
             raise self.guard.add_challenge(InvalidToken(message), request)

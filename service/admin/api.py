@@ -26,7 +26,7 @@ class NotFound(OAuthError, code="not_found", status=404):
 
 
 class AdminRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request of a caller who may send it."""
+    """A request that its caller is allowed to send."""
 
     caller: Caller
     path: Mapping[str, str]

@@ -66,13 +66,13 @@ def reading_rows(views: Views) -> tuple[Row, ...]:
     )
 
 
-def _paging(request: AdminRequest) -> Paging:
+def _read_paging(request: AdminRequest) -> Paging:
     return Paging.read(cursor=request.query.get("cursor"), limit=request.query.get("limit"))
 
 
 def _list(path: str, find: Callable[[Paging], Awaitable[Page[T]]]) -> Row:
     async def answer(request: AdminRequest) -> Reply:
-        return await find(_paging(request))
+        return await find(_read_paging(request))
 
     return Row("GET", path, answer, parameters=PAGING)
 
@@ -80,7 +80,7 @@ def _list(path: str, find: Callable[[Paging], Awaitable[Page[T]]]) -> Row:
 def _list_of(path: str, find: Callable[[str, Paging], Awaitable[Page[T] | None]]) -> Row:
     async def answer(request: AdminRequest) -> Reply:
         (name,) = request.path.values()
-        return await find(name, _paging(request))
+        return await find(name, _read_paging(request))
 
     return Row("GET", path, answer, parameters=PAGING)
 
@@ -112,7 +112,7 @@ def _search_users(users: UserViews) -> Callable[[AdminRequest], Awaitable[Reply]
 
 def _list_messages(outbox: OutboxViews) -> Callable[[AdminRequest], Awaitable[Reply]]:
     async def answer(request: AdminRequest) -> Reply:
-        return await outbox.read(request.query.get("state") or "waiting", _paging(request))
+        return await outbox.read(request.query.get("state") or "waiting", _read_paging(request))
 
     return answer
 
@@ -147,7 +147,7 @@ def _list_ways(reach: ReachViews) -> Callable[[AdminRequest], Awaitable[Reply]]:
     async def answer(request: AdminRequest) -> Reply:
         client, api = request.query.get("client"), request.query.get("api")
         try:
-            return await reach.list_ways(_paging(request), client=client, api=api)
+            return await reach.list_ways(_read_paging(request), client=client, api=api)
         except UnknownName as error:
             raise NotFound(str(error)) from error
 

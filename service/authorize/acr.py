@@ -34,7 +34,7 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
         return met
 
     def _find_values(self, registry: Registry) -> tuple[str, ...]:
-        """Return those of the values that are no weaker than what is required."""
+        """Return the values that are at least as strong as the required ones."""
         known = [context.acr for context in registry.authentication_contexts]
         floor = max((known.index(acr) for acr in self.required if acr in known), default=0)
         values = tuple(one for one in self.values if one not in known[:floor])

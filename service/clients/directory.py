@@ -124,7 +124,7 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.documents is None else await self.documents.find(client_id)
 
     def _find_configured(self, client_id: str) -> Client | None:
-        """Return the client of an entry, which may be a template, or of a rule; that of the console is none of these."""
+        """Return the client of an entry, which may be a template, or of a rule; that of the console comes from neither."""
         registry = self.registry.current
         console = registry.console_client
         if console is not None and client_id == console.client_id:

@@ -45,7 +45,7 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 def owner_of(party: Client | Api) -> Owner:
-    """Return who has the secrets of a client, an API resource or a scope value."""
+    """Return the owner of the secrets: a client, an API resource or a scope value."""
     if isinstance(party, Client):
         return Owner("client", party.client_id)
     return Owner("api_resource" if isinstance(party, ApiResource) else "api_scope", party.name)
@@ -136,5 +136,5 @@ def _day_of(value: str | None, secret: Secret) -> date | None:
 
 
 def _mark_of(secret: Secret) -> str:
-    """Return eight bits by which a secret is told from another one that takes its position; nobody can guess a secret by them."""
+    """Return eight bits that distinguish a secret from a later one at its position; they are too few to guess a secret by."""
     return sha256(secret.digest or str(secret.hash).encode()).hexdigest()[:2]

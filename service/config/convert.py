@@ -58,12 +58,12 @@ def _converter(annotation: Any) -> Convert:
     if origin is Literal:
         return _one_of(arguments)
     if origin in (Union, UnionType):
-        return _union(annotation)
+        return _convert_union(annotation)
     if origin in (tuple, frozenset):
-        return _sequence(origin, _converter(arguments[0]))
+        return _convert_sequence(origin, _converter(arguments[0]))
     if origin is dict:
-        return _mapping(*map(_converter, arguments))
-    return _SCALARS.get(annotation) or _section(annotation)
+        return _convert_mapping(*map(_converter, arguments))
+    return _SCALARS.get(annotation) or _convert_section(annotation)
 
 
 def _convert_by_marks(plain: Any, marks: Iterable[object]) -> Convert:
@@ -162,7 +162,7 @@ def _one_of(words: tuple[str, ...]) -> Convert:
     return read
 
 
-def _union(annotation: Any) -> Convert:
+def _convert_union(annotation: Any) -> Convert:
     """Return what reads one of several types; null where that is one of them."""
     members = members_of(annotation)
     if all(get_origin(member) is Literal for member in members):
@@ -193,7 +193,7 @@ def _first_that_fits(reads: Iterable[Convert]) -> Convert:
     return read
 
 
-def _sequence(make: Callable[[list[object]], object], item: Convert) -> Convert:
+def _convert_sequence(make: Callable[[list[object]], object], item: Convert) -> Convert:
     def read(value: object, folder: Path) -> object:
         if not isinstance(value, list | tuple):
             raise expected("a list", "list", value=value)
@@ -210,7 +210,7 @@ def _sequence(make: Callable[[list[object]], object], item: Convert) -> Convert:
     return read
 
 
-def _mapping(read_key: Convert, read_value: Convert) -> Convert:
+def _convert_mapping(read_key: Convert, read_value: Convert) -> Convert:
     def read(value: object, folder: Path) -> object:
         if not isinstance(value, dict):
             raise expected("keys and values", "keys and values", value=value)
@@ -232,7 +232,7 @@ def _mapping(read_key: Convert, read_value: Convert) -> Convert:
     return read
 
 
-def _section(cls: type[msgspec.Struct]) -> Convert:
+def _convert_section(cls: type[msgspec.Struct]) -> Convert:
     """Return what makes a struct of a mapping; its fields are looked at when a file has one."""
 
     def read(value: object, folder: Path) -> object:

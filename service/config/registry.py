@@ -88,7 +88,7 @@ def _api_scopes(file: ConfigurationFile, names: Iterable[str]) -> Mapping[str, r
 
 
 def _admin_api(admin: Admin | None) -> Mapping[str, registry.ApiResource]:
-    """Return the admin API as an audience; it is no API resource that introspects, delegates or is asked about at a gateway."""
+    """Return the admin API as an audience; not an API resource that introspects, delegates or is asked about at a gateway."""
     if admin is None or admin.url is None:
         return {}
     api = registry.ApiResource(

@@ -76,7 +76,7 @@ class GlobalRevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return {NAME: GLOBAL_REVOCATION, METHODS: [*methods, *([TYPE] if providers else [])]}
 
     async def revoke(self, request: Message) -> Answer:
-        """End it all, also for a user who has nothing any more."""
+        """End all access of the user, if there is any."""
         caller: Caller | None = None
         try:
             caller = await self._authenticate(request)

@@ -86,7 +86,7 @@ class SubjectRevoked(Event, frozen=True, kw_only=True):
     """All that a user has was ended because a client or an identity provider asked for it (global token revocation).
 
     The grants and sessions have events of their own; `grants` counts those that had not ended with their session. `client_id` or
-    `provider` says who has asked.
+    `provider` names the caller.
     """
 
     counter = EventCounter("subject_revocations", "Users whose access another party has ended.")

@@ -148,7 +148,7 @@ class RevocableUsers(msgspec.Struct, frozen=True, kw_only=True):
         return [one for one in found if one is not None]
 
     async def _has_ended(self, caller: Caller, subject: str) -> bool:
-        """Return whether the caller has had all access of the user ended: to ask again is no error."""
+        """Return whether the caller has had all access of the user ended, so that it may ask again."""
         ends = self.stores.access_ends
         (at,) = await self.stores.kv.read(ends.read(digest(subject), digest(name_of(caller))))
         return at is not None

@@ -1,4 +1,4 @@
-"""The section `admin` of config.yaml: the listener of operators, and who may use it."""
+"""The section `admin` of config.yaml: the listener of operators, and its users."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Admin(msgspec.Struct, frozen=True, kw_only=True):
     """The URL by which operators reach the listener, without a path; required. It is the audience (`aud`) of access tokens for the
     admin API, and requests with another Host are refused. https except on loopback, and another host than the issuer's."""
     allowed_users: tuple[types.Condition, ...] = ()
-    """The users who may use the admin API through a client: those who meet one of the conditions, as with allowed_users of
+    """The users allowed to use the admin API through a client: all that meet one of the conditions, as with allowed_users of
     clients. Empty: none; clients that act for themselves need no user."""
     readers: tuple[types.Condition, ...] = ()
-    """The users who may look at the console. Empty: none but the writers."""
+    """The users that can look at the console. Empty: the writers alone."""
     writers: tuple[types.Condition, ...] = ()
-    """The users who may look at the console, and end sessions, grants and factors there. Empty: none."""
+    """The users that can look at the console, and end sessions, grants and factors there. Empty: no user."""
     required_acr: types.Text | None = None
     """The authentication context (acr) that users must meet to change anything; null: none."""
     tls: AdminTls | None = None

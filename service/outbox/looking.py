@@ -92,7 +92,7 @@ class Outboxes(msgspec.Struct, frozen=True):
         }
 
     async def read(self, *, state: State, cursor: str | None, limit: int) -> OutboxPage:
-        """Return messages of all queues, one queue after the other; ValueError for a cursor that is none of ours."""
+        """Return messages of all queues, one queue after the other; ValueError for a cursor of another list."""
         names = tuple(self.queues)
         at, start = _read_cursor(cursor, names)
         messages: list[OutboxMessage] = []

@@ -129,7 +129,7 @@ class Stores:
         self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn, 2))
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
         self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
-        # Under the digest of the cookie of the admin console, who has signed in there and how:
+        # Under the digest of the cookie of the admin console, the user's sign-in there and its method:
         self.console_sessions = Records(prefix, "cs", Authorization)  # 15 minutes unused
         # Under the digest of a user or session at an identity provider (identity/provider_sessions.py):
         self.provider_sessions = Index(prefix, "px", MAX_MEMBERS)  # those here that came from it

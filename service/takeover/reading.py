@@ -48,7 +48,7 @@ def read_members(
     Members with a key of `skip` are passed over; all keys are added to `seen`. Raise Unreadable.
     """
     with opened(path) as file:
-        stream = _Stream(_decoded(file), path)
+        stream = _Stream(_decode(file), path)
         reader = _Reader(ijson.basic_parse(stream, use_float=True, allow_comments=comments))
         try:
             yield from reader.read(skip, set() if seen is None else seen)
@@ -101,7 +101,7 @@ class _Stream:
         return content
 
 
-def _decoded(file: IO[bytes]) -> IO[bytes]:
+def _decode(file: IO[bytes]) -> IO[bytes]:
     """Return the file as UTF-8 without a mark at its begin; some editors and databases write UTF-16."""
     begin = file.read(4)
     file.seek(0)

@@ -79,8 +79,8 @@ def note_end(stores: Stores, subject: str, client_id: str = "", *, ttl: int) -> 
 def ask_end(stores: Stores, subject: str, client_id: str = "") -> Command:
     """Ask when `note_end` was last executed, for `is_ended`.
 
-    Whoever ends a user's access notes that before reading the indexes of the user; whoever adds to these asks afterwards.
-    All of it lies in one slot: so one of both finds the other, whichever replicas they are at.
+    An end is noted before the indexes of the user are read, and a write to these asks for it afterwards.
+    All of it lies in one slot: so one of both finds the other, at whichever replicas they are.
     """
     return ("GET", stores.access_ends.key(*_place_of_end(subject, client_id)))
 

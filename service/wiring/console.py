@@ -25,7 +25,7 @@ LANGUAGE = "en"
 def build_console(
     features: Features, url: str, views: Views, acting: Acting, health: Health
 ) -> Console:
-    """Build the pages, and what finds the operators who may see them."""
+    """Build the pages, and the reader of the operators' sessions."""
     shared = features.shared
     session = replace(shared.configuration.session, cookie_name="console", cookie_same_site="lax")
     cookies = build_cookies(url, session)

@@ -195,7 +195,7 @@ async def test_a_permission_that_is_withdrawn_counts_at_once(
     assert (await service.admin("GET", "/admin/keys", token)).refusal == (401, "invalid_token")
 
 
-async def test_user_who_is_taken_from_the_list_is_refused_at_once(
+async def test_user_taken_from_the_list_is_refused_at_once(
     service: RunningService, desk: ClientApp, config: dict[str, Any]
 ) -> None:
     token = (await desk.tokens(scope="openid admin.read"))["access_token"]

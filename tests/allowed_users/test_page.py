@@ -1,4 +1,4 @@
-"""The page for a user who may not use the client says so of the present user only (RFC 6749 §4.1.2.1)."""
+"""The page for a user outside the client's allowed users says so of the present user only (RFC 6749 §4.1.2.1)."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def errors_are_honest(ledger: Ledger, fault: Fault) -> Iterator[str]:
 
 
 def keys_are_published_before_they_sign(ledger: Ledger, _: Fault) -> Iterator[str]:
-    """Whoever fetched the JWKS of any replica before asking for a token can verify it."""
+    """A token can be verified with the JWKS that any replica served before it was issued."""
     for replica, looks in _by_replica(ledger.looks).items():
         shown = [look for look in looks if look.reasons is not None]
         for signed in ledger.signed:

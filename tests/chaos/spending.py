@@ -46,7 +46,7 @@ async def spend(
 
 
 async def spend_until_answered(site: Site, one: OneTime) -> OneTime | None:
-    """Present it until there is a word about it, as a client does that was told to come again."""
+    """Present it until it is accepted or refused, as a client repeats a request without an answer."""
     while (token := await spend(site, one)) is None:
         if one.attempts[-1].kind is Kind.REFUSED or not site.under_load:
             return None
@@ -73,7 +73,7 @@ def _form(one: OneTime) -> dict[str, str]:
 
 
 def _refresh_token(site: Site, answer: Answer, spent: OneTime) -> OneTime:
-    """The one of an answer; it is the same where it was told before."""
+    """Return the refresh token of an answer; a repeated answer has the same."""
     value, client = answer.content["refresh_token"], spent.client
     told = OneTime(
         REFRESH_TOKEN, value, client, spent.grant, answer.ended, lenient=client == LENIENT

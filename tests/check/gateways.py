@@ -111,7 +111,7 @@ async def proxying(
 
 
 def program(name: str, folder: Path, port: int) -> tuple[list[str], Path]:
-    """The command, and the folder that it runs in: beside its file Traefik would take this for its static configuration, too."""
+    """The command, and the folder that it runs in: in the file's own folder Traefik would take this for its static configuration, too."""
     if name != TRAEFIK:
         return proxy_programs.COMMANDS[name], folder
     elsewhere = folder / "elsewhere"

@@ -404,7 +404,7 @@ async def test_head_is_answered_without_a_body(service: RunningService, token: s
 
 
 class TestStrangers:
-    """A peer that is no trusted proxy, or one that may not ask, learns nothing, whatever the token."""
+    """A peer that is not a trusted proxy, or has no permission, learns nothing, whatever the token."""
 
     @pytest.fixture(params=["trusted_proxies", "gateways"])
     def config(self, config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:

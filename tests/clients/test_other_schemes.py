@@ -1,4 +1,4 @@
-"""An Authorization header that authenticates no client is no concern of the endpoints where clients authenticate (RFC 6749 §2.3)."""
+"""An Authorization header that authenticates no client is ignored by the endpoints where clients authenticate (RFC 6749 §2.3)."""
 
 from __future__ import annotations
 

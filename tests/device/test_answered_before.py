@@ -1,4 +1,4 @@
-"""Only the answer that counted is confirmed; whoever answers later is told that it was answered (RFC 8628 §3.3)."""
+"""Only the answer that counted is confirmed; a later one gets a page that says that it was answered (RFC 8628 §3.3)."""
 
 from __future__ import annotations
 

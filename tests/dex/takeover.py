@@ -106,7 +106,7 @@ def take_over(config: Path, keys: Path, out: Path) -> None:
 
 
 async def try_everything(steps: Steps, app: Application, before: Mapping[str, Any]) -> None:
-    """Do here what was done at dex; `before` is the answer of dex."""
+    """Repeat here the steps that were done at dex; `before` is the answer of dex."""
     with steps.step("the user keeps the password and all claims, sub among them"):
         answer = await app.sign_in()
         known, now = claims_in(before["id_token"]), claims_in(answer["id_token"])

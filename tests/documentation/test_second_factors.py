@@ -1,4 +1,4 @@
-"""docs/second-factors.md: its example is a configuration, and people sign in as the page says; its notifier is told."""
+"""docs/second-factors.md: its example is a configuration, and people sign in as the page says; its notifier is called."""
 
 from __future__ import annotations
 

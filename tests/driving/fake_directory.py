@@ -17,7 +17,7 @@ SUCCESS, INVALID_CREDENTIALS = 0, 49
 
 @dataclass
 class FakeDirectory:
-    """Knows one user, whose attributes it sends in parts, and says what it is told of each password."""
+    """Knows one user, whose attributes it sends in parts, and answers each password as the test says."""
 
     dn: str
     attributes: Mapping[str, Sequence[bytes]]

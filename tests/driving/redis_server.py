@@ -80,7 +80,7 @@ class TcpRedis:
     ) -> None:
         """Start it on this port, or on any that is free; its data and `redis.log` are in the folder.
 
-        With a certificate it speaks TLS, to other servers too; `sentinel` is what it is told to watch,
+        With a certificate it speaks TLS, to other servers too; `sentinel` names the servers to watch,
         if it is to be a sentinel.
         """
         folder.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.rfc("9470#4", "8176#2")
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """The client `web` asks for no second factor, all others of those who have one."""
+    """The client `web` asks for no second factor, all others ask users that have one."""
     client_in(config, "web")["mfa_required"] = "never"
     config["clients"] += deepcopy(TELEVISIONS)
     config["clients"].append(ciba_client("till", client_in(config, "web")["client_secrets"]))
@@ -125,7 +125,7 @@ async def copy_cookies(service: RunningService, browser: Browser) -> Browser:
 async def test_all_cookies_of_a_login_just_now_change_no_factor_elsewhere(
     service: RunningService, browser: Browser
 ) -> None:
-    """The thief reads the page, which is no secret of the factors; each change leads to the login."""
+    """The thief reads the page, which shows no secret of the factors; each change leads to the login."""
     page = await browser.log_in(await browser.get(SECURITY))
     owned = phone_of(await browser.get(page.element("add-otp")["href"] or ""))
     thief = await copy_cookies(service, browser)

@@ -1,4 +1,4 @@
-"""A user who is asked to sign in again, to change factors or to answer a request, learns why (ASVS 7.5.1)."""
+"""A user whose sign-in has to be repeated, to change factors or to answer a request, learns why (ASVS 7.5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients ask by their usual credentials, and metadata say who may (draft-parecki-oauth-global-token-revocation-06 §3.2, §5)."""
+"""Clients ask by their usual credentials, and metadata name the endpoint and its methods (draft-parecki-oauth-global-token-revocation-06 §3.2, §5)."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def by_public_key(claims: dict[str, Any]) -> Awaitable[str]:
 
 
 async def used(okta: Okta) -> str:
-    """A JWT that has been used for somebody who is unknown."""
+    """A JWT that has been used for an unknown user."""
     jwt = await okta.jwt()
     assert (await okta.send(opaque("nobody"), jwt)).status == 404
     return jwt
@@ -391,7 +391,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 async def hers(service: RunningService) -> Callable[[], Awaitable[bool]]:
-    """Whether alice has still what she had before, and nobody was told otherwise."""
+    """Return whether alice has still what she had before, and no event says otherwise."""
     browser = Browser(service.issuer)
     app = ClientApp(service, browser)
     tokens = await app.tokens(scope="openid api1 offline_access")

@@ -15,7 +15,7 @@ ABSURD = [1e300, 10**400, float("inf"), float("nan"), 253402300800, -1, -1e300, 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", ABSURD, ids=lambda value: str(value)[:12])
-def test_a_number_that_is_no_time_is_refused(name: str, value: object) -> None:
+def test_a_number_beyond_the_range_of_dates_is_refused(name: str, value: object) -> None:
     with pytest.raises(JwtRefused, match=name):
         time_in({name: value}, name)
 

@@ -106,7 +106,7 @@ async def test_reason_of_a_refusal_is_in_the_audit_log_alone(
 
 
 @pytest.mark.parametrize("data", ["532", "773"])
-async def test_right_password_that_has_to_be_changed_is_told_so_and_counts_as_no_guess(
+async def test_right_password_that_has_to_be_changed_counts_as_no_guess_and_gets_the_reason(
     app: ClientApp, windows: FakeDirectory, events: list[object], data: str
 ) -> None:
     windows.refusals = {"old": said(data)}

@@ -1,4 +1,4 @@
-"""Rules on workloads never confuse two workloads, and never make anybody who exists (RFC 7523 §3)."""
+"""Rules on workloads never confuse two workloads, and never name a configured client or a user (RFC 7523 §3)."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ async def test_a_spent_refresh_token_ends_its_family_too(service: RunningService
 async def test_an_invented_refresh_token_of_a_known_grant_revokes_nothing(
     service: RunningService,
 ) -> None:
-    """Its selector is no secret: the `jti` of every access token of the grant begins with it."""
+    """Its selector is not secret: the `jti` of every access token of the grant begins with it."""
     tokens = await service.user_token(scope="api1 offline_access")
     handle = parse_handle(tokens["refresh_token"], "refresh_token")
     assert handle is not None

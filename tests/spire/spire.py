@@ -107,7 +107,7 @@ class Spire:
         self.manage("entry", "create", *ids, "-selector", f"unix:uid:{os.getuid()}")
 
     def fetch(self, path: str, audience: str) -> str:
-        """The JWT-SVID that the Workload API gives to a process of ours, once the agent knows the workload."""
+        """The JWT-SVID that the Workload API gives to a process on this machine, once the agent knows the workload."""
         wanted = ("-spiffeID", TRUST_DOMAIN + path, "-audience", audience)
         socket = ("-socketPath", f"{self.folder}/agent.sock")
 

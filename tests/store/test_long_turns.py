@@ -32,7 +32,7 @@ def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str,
 
 @pytest.fixture
 async def session(app: ClientApp, service: RunningService) -> Session:
-    """The session of a user who is signed in."""
+    """The session of a signed-in user."""
     await app.tokens()
     await account(app.browser)  # whose template is compiled when it is first shown
     (session,) = await service.features.shared.sessions.find_all_of("818727")

@@ -33,7 +33,7 @@ def import_realm(tmp_path: Path) -> Import:
 
 
 def invoke(*arguments: str) -> Result:
-    """Run a command; an exception that is no exit fails the test."""
+    """Run a command; an exception other than SystemExit fails the test."""
     return CliRunner().invoke(program, list(arguments), catch_exceptions=False)
 
 

@@ -1,4 +1,4 @@
-"""An exchange gives no client a token of a user who has not authenticated as strongly as the client requires (RFC 9470 §5)."""
+"""An exchange gives no client a token of a user that authenticated more weakly than the client requires (RFC 9470 §5)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 async def exchange_weak(service: RunningService, requested: str, client: str) -> Answer:
-    """Exchange the token of a user who has given the password only."""
+    """Exchange the token of a user that gave the password only."""
     token = (await service.user_token())["access_token"]
     return await exchange(service, token, client, requested_token_type=requested)
 

@@ -1,4 +1,4 @@
-"""Nobody but this service sets a claim of the protocol, whoever else may add claims to a token (RFC 9068 §2.2.2, RFC 8725 §3.12)."""
+"""Nobody but this service sets a claim of the protocol, though others may add claims to a token (RFC 9068 §2.2.2, RFC 8725 §3.12)."""
 
 from __future__ import annotations
 

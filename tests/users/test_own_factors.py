@@ -1,4 +1,4 @@
-"""A UserStore of an operator keeps the second factors of its users itself (`FactorStore`), and its absence is no missing factor."""
+"""A UserStore of an operator keeps the second factors of its users itself (`FactorStore`), and a failure of it does not count as a missing factor."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LENGTH = 43
 
 
 class Operator(msgspec.Struct, frozen=True, kw_only=True):
-    """A user who may look at the console."""
+    """A user with access to the console."""
 
     cookie: str
     person: Authorization
@@ -70,7 +70,7 @@ class Operators(msgspec.Struct, frozen=True, kw_only=True):
         return operator
 
     async def judge(self, person: Authorization) -> Operator | None:
-        """Return the operator who has just signed in; None where the user may not look."""
+        """Return the operator after a sign-in; None where the user has no access."""
         return await self._find_rights("", person)
 
     async def end(self, operator: Operator) -> None:

@@ -48,9 +48,9 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
         await asyncio.sleep(0)
         shown = page_of([*clients.values()], params.get("clients"))
         apis_shown = page_of([*apis.values()], params.get("apis"))
-        reached = _reached({one.client_id for one in shown.items}, edges)
+        reached = _find_reached_apis({one.client_id for one in shown.items}, edges)
         await asyncio.sleep(0)
-        reaching = _reaching({one.name for one in apis_shown.items}, edges)
+        reaching = _count_reaching_clients({one.name for one in apis_shown.items}, edges)
         await asyncio.sleep(0)
         context = {
             "asked": asked,
@@ -127,7 +127,9 @@ def _matches(asked: str, *texts: str) -> bool:
     return not asked or any(asked.casefold() in text.casefold() for text in texts)
 
 
-def _reached(clients: Collection[str], edges: Iterable[Edge]) -> Mapping[str, Collection[str]]:
+def _find_reached_apis(
+    clients: Collection[str], edges: Iterable[Edge]
+) -> Mapping[str, Collection[str]]:
     """Return the APIs that each of these clients can get tokens for."""
     found: dict[str, dict[str, None]] = {name: {} for name in clients}
     for way, _ in edges:
@@ -136,7 +138,7 @@ def _reached(clients: Collection[str], edges: Iterable[Edge]) -> Mapping[str, Co
     return found
 
 
-def _reaching(apis: Collection[str], edges: Iterable[Edge]) -> Mapping[str, int]:
+def _count_reaching_clients(apis: Collection[str], edges: Iterable[Edge]) -> Mapping[str, int]:
     """Return how many clients can get tokens for each of these APIs."""
     found: dict[str, set[str]] = {name: set() for name in apis}
     for way, _ in edges:

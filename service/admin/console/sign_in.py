@@ -71,7 +71,7 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.issuer.rstrip('/')}{AUTHORIZE}?{urlencode(request)}"
 
     async def finish(self, browser: str, answer: Params) -> tuple[Authorization, str]:
-        """Return who has signed in, and the page to go on to.
+        """Return the user of the new sign-in, and the page to go on to.
 
         Raise InvalidRequest unless this browser has asked, and SignInRefused where the answer is an error.
         """

@@ -115,7 +115,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         return params
 
     async def begin(self, request: web.Request, person: Authorization) -> str:
-        """Begin a session for a user who has just signed in, and return its cookie; SignInRefused if the user may not look."""
+        """Begin a session after a sign-in, and return its cookie; SignInRefused if the user has no access."""
         if await self.operators.judge(person) is None:
             raise SignInRefused("neither admin.readers nor admin.writers include this user")
         previous = self.cookies.get(request, Cookie.SESSION)
@@ -169,7 +169,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
     def show_message(
         self, request: web.Request, context: Mapping[str, object], *, status: int
     ) -> web.Response:
-        """Answer with a page for somebody who may not be signed in."""
+        """Answer with a page that needs no session."""
         return self._render(request, "message", context, status)
 
     def _render(

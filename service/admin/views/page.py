@@ -32,7 +32,7 @@ class Paging(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, *, cursor: str | None, limit: str | None) -> Paging:
-        """Read query parameters; raise InvalidRequest for a limit that is none."""
+        """Read query parameters; raise InvalidRequest for an invalid limit."""
         if limit is None:
             return cls(cursor)
         if not (_LIMIT.fullmatch(limit) and int(limit) <= MAX_LIMIT):

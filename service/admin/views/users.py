@@ -205,7 +205,7 @@ class UserViews(msgspec.Struct, frozen=True, kw_only=True):
             return ("unreadable",)
 
     async def _show_user(self, sub: str, user: User | None, session: Session | None) -> UserView:
-        """Return the view of a user of the source, or of the one who has a session by an identity provider."""
+        """Return the view of a user of the source, or of a user with a session by an identity provider."""
         sessions, grants = await self._count(sub)
         locked_until = await self.guesses.find_locked_until(sub)
         claims = user.claims if user else session.user_claims if session else {}
@@ -263,7 +263,7 @@ def _show_grant(granted: Authorization) -> GrantView:
 
 
 def _show_factors(factors: Factors) -> Iterator[FactorView]:
-    """Yield the factors that there are; a passkey goes by a hash of its id."""
+    """Yield the user's factors; a passkey is named by a hash of its id."""
     if factors.totp is not None:
         yield _show_factor("otp", factors.totp.id, factors.totp)
     for passkey in factors.passkeys:

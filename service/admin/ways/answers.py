@@ -1,4 +1,4 @@
-"""Answers which ways a registry has, and what is missing where there is none."""
+"""Answers which ways a registry has, and what is missing where it has no way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UnknownName(Exception):
 
 
 class WhyView(msgspec.Struct, frozen=True, kw_only=True):
-    """The ways of a client to an API; where there is none, what would have to change."""
+    """The ways of a client to an API; without any, what would have to change."""
 
     ways: tuple[WayView, ...]
     missing: tuple[str, ...]

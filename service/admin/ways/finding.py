@@ -88,7 +88,7 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
     ]
     allowed, rules = AllowedScopes(registry), _rules_by_client(registry)
     began = {
-        client.client_id: [*_admitted(_begun_ways(client, registry, allowed), registry)]
+        client.client_id: [*_keep_admitted(_begun_ways(client, registry, allowed), registry)]
         for client in clients
     }
     exchanging = [
@@ -98,8 +98,8 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
     while True:  # what is got by an exchange can be exchanged again
         derived = {
             client.client_id: [
-                *_admitted(_delegated_ways(client, registry, allowed, sources), registry),
-                *_admitted(
+                *_keep_admitted(_delegated_ways(client, registry, allowed, sources), registry),
+                *_keep_admitted(
                     _exchanged_ways(client, allowed, rules, sources, began[client.client_id]),
                     registry,
                 ),
@@ -113,7 +113,7 @@ def find_ways(registry: Registry) -> tuple[Way, ...]:
     return tuple(way for name in began for way in (*began[name], *derived.get(name, ())))
 
 
-def _admitted(ways: Iterable[Way], registry: Registry) -> Iterator[Way]:
+def _keep_admitted(ways: Iterable[Way], registry: Registry) -> Iterator[Way]:
     """Yield the ways without those to the admin API by other grants than it has tokens for."""
     for way in ways:
         if registry.admin_scopes.isdisjoint(way.scope):

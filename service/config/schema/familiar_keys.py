@@ -82,7 +82,8 @@ FAMILIAR: Mapping[str, Mapping[str, str]] = {
             "the audience of a token follows from its scopes: allowed_scopes, and scopes of api_resources",
         ),
         **dict.fromkeys(
-            ("authorization_policy", "groups", "roles"), "allowed_users says who may use a client"
+            ("authorization_policy", "groups", "roles"),
+            "allowed_users restricts the users of a client",
         ),
         **dict.fromkeys(("home_page", "homepage", "base_url", "root_url"), "client_uri"),
         **dict.fromkeys(("token_type", "token_format"), "access_token_type"),

@@ -150,7 +150,7 @@ class Settings(types.Confidential, frozen=True, kw_only=True):
     users: Users = Users()
     ui: Ui = Ui()
     admin: Admin | None = None
-    """The admin API and the console; null: neither. A reload changes who may use them, and nothing else of it."""
+    """The admin API and the console; null: neither. A reload changes the users allowed there, and nothing else of it."""
 
     @property
     def client_ca(self) -> Path | None:

@@ -48,7 +48,7 @@ class Guesses(msgspec.Struct, frozen=True, kw_only=True):
         return 0 if rest or not nth else self.locks[min(nth, len(self.locks)) - 1]
 
     async def find_locked_until(self, sub: str) -> int | None:
-        """Return the end of the lock that there is now; None if there is none."""
+        """Return the end of the present lock; None without a lock."""
         (found,) = await self.kv.read(Read(self._key(sub), bytes.decode))
         locked_until = int((found or "0 0").split()[1])
         return locked_until if clock() < locked_until else None

@@ -91,30 +91,30 @@ class _Values:
 
     @property
     def place(self) -> str:
-        """Of what is being read."""
+        """The place of the value that is read now."""
         place = ""
         for key in self._path:
             place = place_below(place, key)
         return place
 
     def read(self) -> object:
-        """Return the first document, None if there is none; raise _Refused."""
+        """Return the first document, None for an empty file; raise _Refused."""
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
-                value = self._value(next(self._events))
+                value = self._read_value(next(self._events))
                 next(self._events)  # the document's end, or an error
                 return value
         return None
 
-    def _value(self, event: yaml.Event) -> object:
+    def _read_value(self, event: yaml.Event) -> object:
         if isinstance(event, yaml.AliasEvent):
             found = self._find(event)
             self._add(found.size, found.height)
             return found.value
         node = cast("yaml.NodeEvent", event)
         if node.anchor is not None:
-            return self._anchored(node, node.anchor)
-        return self._own_value(node)
+            return self._read_anchored(node, node.anchor)
+        return self._read_own_value(node)
 
     def _add(self, size: int, height: int) -> None:
         self._count += size
@@ -125,22 +125,22 @@ class _Values:
             raise _Refused(f"nested more than {MAX_DEPTH} levels deep")
         self._deepest = max(self._deepest, reached)
 
-    def _own_value(self, event: yaml.NodeEvent) -> object:
+    def _read_own_value(self, event: yaml.NodeEvent) -> object:
         self._add(1, 1)
         if isinstance(event, yaml.ScalarEvent):
             return _scalar(event)
         self._depth += 1
         is_list = isinstance(event, yaml.SequenceStartEvent)
-        value = self._sequence() if is_list else self._mapping()
+        value = self._read_sequence() if is_list else self._read_mapping()
         self._depth -= 1
         return value
 
-    def _anchored(self, event: yaml.NodeEvent, name: str) -> object:
+    def _read_anchored(self, event: yaml.NodeEvent, name: str) -> object:
         if name in self._anchors:
             raise yaml.MarkedYAMLError(problem_mark=_mark(event))
         self._anchors[name] = None
         before, deepest, self._deepest = self._count, self._deepest, 0
-        value = self._own_value(event)
+        value = self._read_own_value(event)
         size, height = self._count - before, self._deepest - self._depth
         key = event if isinstance(event, yaml.ScalarEvent) else None
         self._anchors[name] = _Anchored(value, size, height, key)
@@ -155,42 +155,42 @@ class _Values:
             raise _Refused(f"the alias in line {_line(alias)} is inside its own anchor")
         return found
 
-    def _sequence(self) -> list[object]:
+    def _read_sequence(self) -> list[object]:
         items = list[object]()
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             self._path.append(len(items))
-            items.append(self._value(event))
+            items.append(self._read_value(event))
             self._path.pop()
         return items
 
-    def _mapping(self) -> dict[str, object]:
+    def _read_mapping(self) -> dict[str, object]:
         own, merged = dict[str, object](), dict[str, object]()
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._key(event)
+            key = self._read_key(event)
             if key.implicit[0] and key.value == "<<":
-                for each in self._merged(event):
+                for each in self._read_merged(event):
                     merged = {**each, **merged}
                 continue
             name = sys.intern(key.value)
             if name in own:
                 raise _Refused(f"a key is there twice, again in line {_line(event)}")
             self._path.append(name)
-            own[name] = self._value(next(self._events))
+            own[name] = self._read_value(next(self._events))
             self._path.pop()
         return {**merged, **own} if merged else own
 
-    def _key(self, event: yaml.Event) -> yaml.ScalarEvent:
+    def _read_key(self, event: yaml.Event) -> yaml.ScalarEvent:
         key: yaml.Event | None = event
         if isinstance(event, yaml.AliasEvent):
             key = self._find(event).key
         elif isinstance(event, yaml.ScalarEvent) and event.anchor is not None:
-            self._anchored(event, event.anchor)
+            self._read_anchored(event, event.anchor)
         if not isinstance(key, yaml.ScalarEvent):
             raise _Refused("a key is no text")
         return key
 
-    def _merged(self, key: yaml.Event) -> list[dict[str, object]]:
-        value = self._value(next(self._events))
+    def _read_merged(self, key: yaml.Event) -> list[dict[str, object]]:
+        value = self._read_value(next(self._events))
         listed = cast("list[object]", value) if isinstance(value, list) else [value]
         if not all(isinstance(each, dict) for each in listed):
             raise _Refused(f"<< in line {_line(key)} does not name keys and values")

@@ -57,7 +57,7 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
     rules = read_rules(root, found, providers=connectors.providers, local=local)
     for name, claims in _IDENTITY_RESOURCES.items():
         found.add("identity_resources", "", {"name": name, "user_claims": list(claims)})
-    clients = _identified(root, found, environment)
+    clients = _identify_clients(root, found, environment)
     audiences = _audiences(clients, found)
     for client_id, record in clients:
         with found.taking(record.place):
@@ -67,7 +67,9 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
     return read_users(root, found, environment) if has_passwords else iter(())
 
 
-def _identified(root: Record, found: Found, environment: Environment) -> list[tuple[str, Record]]:
+def _identify_clients(
+    root: Record, found: Found, environment: Environment
+) -> list[tuple[str, Record]]:
     clients = list[tuple[str, Record]]()
     for record in each_record(root.items("staticClients"), found):
         with found.taking(record.place):

@@ -291,7 +291,7 @@ def _restrictions(record: Record, providers: frozenset[str], found: Found) -> li
 def _claims(record: Record) -> dict[str, object]:
     claims: dict[str, object] = {}
     for claim in record.records("Claims"):
-        name, value = claim.text("Type"), _typed(claim)
+        name, value = claim.text("Type"), _read_claim_value(claim)
         if name is None:
             raise Misplaced(claim.below("Type"), "is missing")
         add_claim(claims, name, value)
@@ -314,7 +314,7 @@ def _has_no_prefix(record: Record) -> bool:
     return is_null or not record.flag("PrefixClientClaims", default=True)
 
 
-def _typed(claim: Record) -> object:
+def _read_claim_value(claim: Record) -> object:
     kind, value = claim.text("ValueType") or "", claim.get("Value")
     if isinstance(value, str):
         if kind.endswith(_XML_INTEGERS) and value.removeprefix("-").isdecimal():

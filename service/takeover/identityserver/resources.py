@@ -87,12 +87,12 @@ def _add_scope(section: _ScopeSection, record: Record, found: Found) -> list[str
         name = _name(record)
         if name != _OFFLINE_ACCESS and _is_enabled(record, found):
             claims = list(record.texts("UserClaims", "Type"))
-            found.add(section, record.place, {**_described(record), "user_claims": claims})
+            found.add(section, record.place, {**_describe(record), "user_claims": claims})
             added.append(name)
     return added
 
 
-def _described(record: Record) -> dict[str, object]:
+def _describe(record: Record) -> dict[str, object]:
     return {
         "name": _name(record),
         "display_name": record.text("DisplayName"),
@@ -109,7 +109,7 @@ def _add_scope_of_version_3(record: Record, found: Found) -> list[str]:
     if name == _OFFLINE_ACCESS or not _is_enabled(record, found):
         return []
     claims = [each.text("Name") or "" for each in record.records("Claims")]
-    entry = {**_described(record), "user_claims": claims}
+    entry = {**_describe(record), "user_claims": claims}
     if record.flag("IncludeAllClaimsForUser", default=False):
         reason = "all claims of the user are not given by one scope: list them in user_claims"
         found.report.leave_out(record.below("IncludeAllClaimsForUser"), reason, "name the claims")

@@ -36,7 +36,7 @@ class Credentials:
     def _read(self, record: Record) -> None:
         match record.text("type") or "SharedSecret":
             case "SharedSecret":
-                self.secrets.append(_shared(record))
+                self.secrets.append(_read_shared_secret(record))
             case "JWK":
                 self.keys.append(_jwk(record))
             case "X509CertificateBase64":
@@ -54,7 +54,7 @@ class Credentials:
                 )
 
 
-def _shared(record: Record) -> dict[str, object]:
+def _read_shared_secret(record: Record) -> dict[str, object]:
     value = record.text("value") or ""
     try:
         size = len(base64.b64decode(value, validate=True))

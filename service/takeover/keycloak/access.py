@@ -42,7 +42,7 @@ class Access:
         self._allow_by_roles(clients, allowed)
         accounts = self._service_accounts()
         for client in clients:
-            inherited = self._scopes.mapped(client.default_scopes)
+            inherited = self._scopes.find_mapped(client.default_scopes)
             entry = client.entry | self._own_claims(
                 client, inherited, accounts.get(client.client_id)
             )
@@ -116,7 +116,7 @@ class Access:
                     allowed[client.client_id].update(self._apis.default_scopes(name))
 
     def _resolves(self, client: FoundClient) -> bool:
-        scopes = self._scopes.mapped([*client.default_scopes, *client.optional_scopes])
+        scopes = self._scopes.find_mapped([*client.default_scopes, *client.optional_scopes])
         return any(mapped.resolves_audience for mapped in (*scopes, client.mapped))
 
     def _report_scopes(self, client: FoundClient) -> None:

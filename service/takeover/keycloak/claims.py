@@ -71,7 +71,7 @@ def put(claims: dict[str, object], path: ClaimPath, value: object) -> None:
     claims[path[-1]] = value
 
 
-def typed(value: object, kind: str | None) -> object:
+def convert_to_type(value: object, kind: str | None) -> object:
     """Return a value with the type that a mapper names, None where it cannot have it."""
     if not isinstance(value, str):
         return value
@@ -109,7 +109,7 @@ def user_claim(kind: str, config: Node) -> UserClaim | None:
     )
 
 
-def renamed(claim: UserClaim, name: str) -> UserClaim:
+def rename(claim: UserClaim, name: str) -> UserClaim:
     """Return the same claim under another name."""
 
     def compute(person: Person) -> Values:
@@ -121,7 +121,7 @@ def renamed(claim: UserClaim, name: str) -> UserClaim:
 
 def fixed_claim(config: Node) -> FixedClaim:
     """Return the claim of a mapper that has its value."""
-    value = typed(config.text("claim.value") or "", config.text("jsonType.label"))
+    value = convert_to_type(config.text("claim.value") or "", config.text("jsonType.label"))
     if value is None:
         raise Misplaced(config.place, "claim.value is not of the type that jsonType.label names")
     name = config.required_text("claim.name")
@@ -130,10 +130,10 @@ def fixed_claim(config: Node) -> FixedClaim:
     return FixedClaim(split_path(name), value)
 
 
-def _shaped(values: Sequence[object], config: Mapping[str, str]) -> object:
+def _shape_values(values: Sequence[object], config: Mapping[str, str]) -> object:
     """Return one value or all of them, in the type that the mapper names."""
     kind = config.get("jsonType.label")
-    made = [each for value in values if (each := typed(value, kind)) is not None]
+    made = [each for value in values if (each := convert_to_type(value, kind)) is not None]
     if not made:
         return None
     return made if config.get("multivalued") == "true" else made[0]
@@ -145,7 +145,7 @@ def _attribute(name: str, config: Mapping[str, str]) -> Compute:
     def compute(person: Person) -> Values:
         known = person.properties.get(source)
         values = person.attributes.get(source, ()) if known is None else [known]
-        value = _shaped(values, config)
+        value = _shape_values(values, config)
         if value is not None:
             yield path, value
 
@@ -197,7 +197,7 @@ def _realm_roles(name: str, config: Mapping[str, str]) -> Compute:
 
     def compute(person: Person) -> Values:
         names = names_by_client(person.roles).get("", [])
-        value = _shaped([prefix + each for each in names], config)
+        value = _shape_values([prefix + each for each in names], config)
         if value is not None:
             yield path, value
 
@@ -211,7 +211,7 @@ def _client_roles(name: str, config: Mapping[str, str]) -> Compute:
     def compute(person: Person) -> Values:
         for client, names in names_by_client(person.roles).items():
             if client and only in (None, "", client):
-                value = _shaped([prefix + each for each in names], config)
+                value = _shape_values([prefix + each for each in names], config)
                 escaped = client.replace("\\", "\\\\").replace(".", "\\.")
                 if value is not None:
                     yield split_path(name.replace(_CLIENT_ID, escaped)), value

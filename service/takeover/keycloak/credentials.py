@@ -83,11 +83,11 @@ class Credentials:
             self._leave_out(item, "a second app for codes", _NEW_FACTOR)
         else:
             self._totp = {
-                "seed": SecretText(self._seed(item, how)),
+                "seed": SecretText(self._read_seed(item, how)),
                 **_label(item),
             }
 
-    def _seed(self, item: Node, how: Node) -> str:
+    def _read_seed(self, item: Node, how: Node) -> str:
         """Return the seed in base32; Keycloak's is the text itself, unless it says that the text is base32."""
         secret = item.parsed("secretData")
         text, place = secret.required_text("value"), f"{item.place}.secretData"

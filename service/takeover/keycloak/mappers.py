@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from service.takeover.keycloak.claims import FixedClaim, UserClaim, fixed_claim, renamed, user_claim
+from service.takeover.keycloak.claims import FixedClaim, UserClaim, fixed_claim, rename, user_claim
 from service.takeover.keycloak.roles import MAX_NAME
 from service.takeover.node import Misplaced, Node, quoted
 from service.takeover.report import Report
@@ -109,7 +109,7 @@ class Mappers:
                 self._report.leave_out(node.place, message, "give one of the two another name")
                 return
             mapped.sources[path] = own_name
-            made = renamed(claim, own_name)
+            made = rename(claim, own_name)
         self.user_claims[made.signature] = made
         mapped.note_places(claim.name, config)
         mapped.of_users.append(claim)

@@ -62,7 +62,7 @@ class Scopes:
             mapped=mappers.read(node.items("protocolMappers")),
         )
 
-    def mapped(self, names: Iterable[str]) -> list[Mapped]:
+    def find_mapped(self, names: Iterable[str]) -> list[Mapped]:
         """Return what comes with the scopes of these names."""
         return [self.by_name[name].mapped for name in names if name in self.by_name]
 

@@ -118,6 +118,6 @@ async def other(service: RunningService) -> AsyncIterator[Operator]:
 
 @pytest.fixture
 async def rita(other: Operator) -> Operator:
-    """A reader who is signed in."""
+    """A signed-in reader."""
     await other.enter("rita")
     return other

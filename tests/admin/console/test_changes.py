@@ -1,4 +1,4 @@
-"""Changes at the console: who may make them, after which sign-in, and that each is asked for once more (ASVS 4.3, RFC 9470)."""
+"""Changes at the console: which users can make them, after which sign-in, and that each is asked for once more (ASVS 4.3, RFC 9470)."""
 
 from __future__ import annotations
 

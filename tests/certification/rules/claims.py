@@ -94,7 +94,7 @@ class ScopesAtUserinfo:
 
 
 async def told_at_userinfo(provider: Provider, flow: Flow, *scope: str) -> None:
-    """These claims are told at userinfo, and the identity token tells nothing of them."""
+    """Userinfo has these claims, and the ID token has none of them."""
     userinfo = (await provider.userinfo(flow.access_token)).json
     assert userinfo["sub"] == (flow.claims or {})["sub"]
     check_told(userinfo, *scope)

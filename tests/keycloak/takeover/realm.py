@@ -76,7 +76,7 @@ class Keycloak:
         )
 
     def _ask_for_passkeys(self) -> None:
-        """A passkey is a second factor in the usual flow, for those who have one."""
+        """A passkey is a second factor in the usual flow, for users that have one."""
         path = f"/{NAME}/authentication/flows/browser/executions"
         for execution in self._get(path):
             if execution.get("providerId") == "webauthn-authenticator":

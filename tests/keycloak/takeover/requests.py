@@ -58,7 +58,7 @@ def _ordered(value: Any) -> Any:
 
 @dataclass
 class Server:
-    """The realm, whoever serves it."""
+    """The realm, at either server."""
 
     at: Addresses
     http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=120))
@@ -105,7 +105,7 @@ def signs_in(server: Server, name: str = "alice") -> object:
 
 
 def is_refused(server: Server) -> object:
-    """A wrong password, nobody, a user who is disabled, and a wrong secret; Keycloak's status of most is 401."""
+    """A wrong password, an unknown user, a disabled user, and a wrong secret; Keycloak's status of most is 401."""
     form = {"grant_type": "password", "scope": "openid"}
     answers = [
         server.token("passwords", username=name, password=password, **form)

@@ -64,7 +64,7 @@ class Person:
         self.phone, _ = await enrol(browser, security)
 
     async def attempt(self, way: str, address: str) -> Give:
-        """Do all that comes before the second factor."""
+        """Sign in as far as the second factor."""
         if way == "password grant":
             return lambda otp: self.ask_for_tokens(otp, address)
         browser = self.browser(address)
@@ -149,7 +149,7 @@ def test_every_way_has_its_row() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_code_counts_once(person_of: PersonOf, way: str) -> None:
-    """Whoever reads it on the way, and at whatever replica and door it is tried."""
+    """A code that was read on the way, tried at any replica and page."""
     person = person_of(f"replay-{way}")
     await person.enrol(way)
     code = person.phone.code(steps_ahead=1)

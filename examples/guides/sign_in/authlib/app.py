@@ -31,7 +31,7 @@ oauth.register(
 
 @app.get("/", response_model=None)
 async def show_person(request: Request) -> dict[str, str] | Response:
-    """Show who is signed in, or sign in first."""
+    """Show the signed-in user, or sign in first."""
     person = request.session.get("person")
     if person is None:
         return await oauth.token_service.authorize_redirect(request, request.url_for("callback"))
