@@ -39,7 +39,7 @@ class DelegationGrant:
         token = request.params.get("token")
         if token is None:
             return InvalidGrant("token is missing")
-        source = await self._active_tokens.find(token)
+        source = await self._active_tokens.find_to_derive_from(token)
         if source is None or source.subject is None:
             return InvalidGrant("token is not an active access token of a user")
         if not self._may_exchange(request.client, source):

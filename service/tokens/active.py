@@ -173,6 +173,13 @@ class ActiveTokens(msgspec.Struct, frozen=True, kw_only=True):
             await stores.kv.write(*drop(stores, granted))
             raise Inactive("the access of its user, or of its client to it, has ended")
 
+    async def find_to_derive_from(self, token: str) -> ActiveToken | None:
+        """Return the access token if others may be made of it: it is active, and none for the admin API, which goes no further."""
+        found, admin = await self.find(token), self.clients.registry.current.admin
+        if found is not None and admin is not None and admin.url in found.audience:
+            return None
+        return found
+
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """Return the access token, also of a disabled client or user: it may be enabled again."""
         with suppress(Inactive, InvalidGrant):

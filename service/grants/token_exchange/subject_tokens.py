@@ -84,7 +84,7 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidRequest("subject_token_type cannot be exchanged for this token")
 
     async def _access_token(self, asked: ExchangeRequest, rule: ExchangeRule) -> Subject:
-        token = await self.active_tokens.find(asked.subject.text)
+        token = await self.active_tokens.find_to_derive_from(asked.subject.text)
         if token is None or token.authorization is None or token.subject is None:
             raise InvalidRequest("subject_token is not an active token of a user")
         own = (asked.token_request.client.api_resource,)
@@ -199,7 +199,7 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
         is_jwt = token.type == "jwt" and self.find_issuer(token) == SELF
         if token.type != "access_token" and not is_jwt:
             raise InvalidRequest("actor_token_type is not access_token, jwt or id_token")
-        found = await self.active_tokens.find(token.text)
+        found = await self.active_tokens.find_to_derive_from(token.text)
         if found is None:
             raise InvalidRequest("actor_token is not active")
         idp = None if found.authorization is None else found.authorization.idp

@@ -114,10 +114,10 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_access_token(self, asked: ExchangeRequest) -> ActiveToken:
         """Return the token, which an API may use only if it is for that API, as in a delegation."""
-        token, own = await self.active_tokens.find(asked.subject.text), asked.own_resource
+        token = await self.active_tokens.find_to_derive_from(asked.subject.text)
         if token is None:
             raise InvalidRequest("subject_token is not an active access token")
-        registry = self.active_tokens.clients.registry.current
+        own, registry = asked.own_resource, self.active_tokens.clients.registry.current
         if own is not None and not registry.identifies_any(token.audience, (own,)):
             raise InvalidRequest("subject_token is not for the API resource that the client is")
         return token
