@@ -52,8 +52,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
     async def end_grants(self, subject: str) -> int:
         """Withdraw the user's consents, and make all tokens of all clients inactive; return how many grants there were."""
-        for consent in await self.consents.find_all_of(subject):  # so that nothing new relies on it
-            await self.consents.withdraw(subject, consent.client_id)
+        await self.consents.withdraw_all(subject)  # so that nothing new relies on them
         return await self.authorizations.end_all_of(subject)
 
     async def end_grant(self, authorization_id: str) -> Authorization | None:

@@ -254,8 +254,10 @@ def load_grants(settings: Configuration, path: Path) -> None:
 
 async def _withdraw(shared: Shared, subject: str, client_id: str | None) -> int:
     """Withdraw the consents of a user; return how many."""
+    if client_id is None:
+        return await shared.consents.withdraw_all(subject)
     consents = await shared.consents.find_all_of(subject)
-    chosen = [each for each in consents if client_id in (None, each.client_id)]
+    chosen = [each for each in consents if each.client_id == client_id]
     for consent in chosen:
         await shared.consents.withdraw(subject, consent.client_id)
     return len(chosen)

@@ -106,14 +106,15 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
             self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
 
     async def withdraw_all(self, subject: str) -> int:
-        """Forget all consents of a user whose access has ended as a whole; return how many there were."""
-        owner, withdrawn, stores = digest(subject), 0, self.stores
+        """Forget all consents of a user in steps; return how many there were."""
+        owner, withdrawn, stores, ttl = digest(subject), 0, self.stores, self.longest_access()
         async for some in self.walk_all_of(subject):
             names = [digest(consent.client_id) for consent in some]
             drops = [stores.consents.drop(owner, name) for name in names]
             removals = [stores.subject_consents.remove(owner, name) for name in names]
             events = [ConsentWithdrawn(subject=subject, client_id=one.client_id) for one in some]
-            await stores.kv.write(*drops, *removals, events=events)
+            ends = [note_end(stores, subject, one.client_id, ttl=ttl) for one in some]
+            await stores.kv.write(*drops, *removals, *ends, events=events)
             for event in events:
                 self.emit(event)
             withdrawn += len(some)

@@ -90,6 +90,19 @@ async def test_a_withdrawn_consent_is_gone(consents: Consents, events: list[obje
     assert events == [ConsentWithdrawn(subject="1", client_id="web")]
 
 
+async def test_withdrawal_of_all_consents_notes_the_end_for_each_client(
+    consents: Consents, stores: Stores, events: list[object]
+) -> None:
+    await allow(consents, client(), "openid")
+    await allow(consents, client("app"), "openid")
+    assert await consents.withdraw_all("1") == 2
+    assert await consents.find_all_of("1") == ()
+    for client_id in ("web", "app"):
+        (ended,) = await stores.kv.read(stores.access_ends.read(digest("1"), digest(client_id)))
+        assert ended is not None
+        assert ConsentWithdrawn(subject="1", client_id=client_id) in events
+
+
 async def test_user_sees_only_the_own_consents(consents: Consents) -> None:
     await allow(consents, client(), "openid")
     await allow(consents, client("app"), "openid")
