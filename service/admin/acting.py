@@ -42,19 +42,16 @@ class Acting(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     def rows(self) -> tuple[Row, ...]:
-        user, client = "/admin/users/{sub}", "/admin/clients/{client_id}"
+        user, client = "/admin/users/{sub}", "/admin/clients/{id}"
         return (
             Row("DELETE", f"{user}/sessions", self.end_sessions, writes=True),
             Row("DELETE", f"{user}/grants", self.end_grants, writes=True),
             Row("DELETE", f"{user}/factors", self.remove_factors, writes=True),
             Row("POST", f"{user}/unlock", self.unlock, writes=True),
-            Row("DELETE", "/admin/sessions/{sid}", self.end_session, writes=True),
-            Row("DELETE", "/admin/grants/{grant_id}", self.end_grant, writes=True),
+            Row("DELETE", "/admin/sessions/{id}", self.end_session, writes=True),
+            Row("DELETE", "/admin/grants/{id}", self.end_grant, writes=True),
             Row("DELETE", f"{client}/grants", self.end_grants_of_client, writes=True),
-            Row(
-                *("DELETE", "/admin/registered-clients/{client_id}", self.delete_client),
-                writes=True,
-            ),
+            Row("DELETE", "/admin/registered-clients/{id}", self.delete_client, writes=True),
             Row("POST", "/admin/keys/rotate", self.rotate_keys, writes=True),
             Row("POST", "/admin/outbox/{id}/retry", self.retry, writes=True),
         )
@@ -84,14 +81,14 @@ class Acting(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     async def end_session(self, request: AdminRequest) -> Reply:
-        sid = request.path["sid"]
+        sid = request.path["id"]
         found = await self.ending.end_session(sid)
         subject = None if found is None else found.subject
         self._note(request, "end_session", subject=subject, target=sid, count=int(bool(found)))
         return None
 
     async def end_grant(self, request: AdminRequest) -> Reply:
-        grant_id = request.path["grant_id"]
+        grant_id = request.path["id"]
         found = await self.ending.end_grant(grant_id)
         self._note(
             request,
@@ -104,13 +101,13 @@ class Acting(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     async def end_grants_of_client(self, request: AdminRequest) -> Reply:
-        client_id = request.path["client_id"]
+        client_id = request.path["id"]
         count = await self.ending.end_grants_of_client(client_id)
         self._note(request, "end_grants_of_client", client_id=client_id, count=count)
         return None
 
     async def delete_client(self, request: AdminRequest) -> Reply:
-        client_id = request.path["client_id"]
+        client_id = request.path["id"]
         registration, selector = self.find_registration(), selector_of(client_id)
         deleted = False
         if registration is not None and selector is not None:

@@ -85,7 +85,7 @@ _ALL: tuple[Change, ...] = (
         button="End session",
         done="The session has ended.",
         answer=Acting.end_session,
-        id_name="sid",
+        id_name="id",
     ),
     Change(
         name="end-grant",
@@ -94,7 +94,7 @@ _ALL: tuple[Change, ...] = (
         button="End grant",
         done="The grant has ended.",
         answer=Acting.end_grant,
-        id_name="grant_id",
+        id_name="id",
     ),
     Change(
         name="end-client-grants",
@@ -104,7 +104,7 @@ _ALL: tuple[Change, ...] = (
         button="End all grants",
         done="All grants of the client have ended.",
         answer=Acting.end_grants_of_client,
-        id_name="client_id",
+        id_name="id",
     ),
     Change(
         name="delete-client",
@@ -113,7 +113,7 @@ _ALL: tuple[Change, ...] = (
         button="Delete client",
         done="The client has been deleted.",
         answer=Acting.delete_client,
-        id_name="client_id",
+        id_name="id",
     ),
     Change(
         name="rotate-keys",
