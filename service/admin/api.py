@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
@@ -10,8 +11,10 @@ import msgspec
 from aiohttp import web
 
 from service.admin.access import Access, Caller
+from service.admin.views.page import Page
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
+from service.store.verbs import steps
 from service.web.endpoint import NO_STORE, Answer, Fields, empty_answer
 from service.web.parameters import json_object, query_params
 
@@ -83,7 +86,18 @@ class AdminApi(msgspec.Struct, frozen=True, kw_only=True):
             return empty_answer(204).for_aiohttp()
         if reply is None:
             raise NotFound("nothing has this name or id")
-        return Answer(_FIELDS, _encode(reply)).for_aiohttp()
+        return Answer(_FIELDS, await _encode_in_steps(reply)).for_aiohttp()
+
+
+async def _encode_in_steps(reply: msgspec.Struct | Mapping[str, object]) -> bytes:
+    """Return the JSON of a reply; a page of large entries is encoded in steps, between which other requests go."""
+    if not isinstance(reply, Page):
+        return _encode(reply)
+    items: list[msgspec.Raw] = []
+    for some in steps(reply.items):
+        await asyncio.sleep(0)
+        items += [msgspec.Raw(_encode(one)) for one in some]
+    return _encode(Page(items=tuple(items), next=reply.next))
 
 
 def _shown(name: str) -> str:

@@ -91,6 +91,12 @@ def set_up(
     return environment
 
 
+def compile_templates(app: web.Application, folder: str) -> None:
+    """Compile the templates of a folder, so that no first request of a page waits for that."""
+    for name in _templates_in(BUILT_IN / folder):
+        app[aiohttp_jinja2.APP_KEY].get_template(f"{folder}/{name}")
+
+
 def render(
     request: web.Request, template: str, context: Mapping[str, object], language: Language
 ) -> str:
