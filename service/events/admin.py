@@ -26,6 +26,33 @@ class AdminRefused(Event, frozen=True, kw_only=True):
     address: str
 
 
+class AdminSignedIn(Event, frozen=True, kw_only=True):
+    """An operator signed in at the console, or again for a change; a sign-in that was refused is `admin_refused` with the endpoint `/callback`.
+
+    `session_id` is that of the user's session at the service, with which the one of the console ends. `writes` says whether
+    `admin.writers` includes the operator.
+    """
+
+    counter = EventCounter("admin_sign_ins", "Sign-ins at the console.", ())
+    subject: str
+    session_id: str | None
+    amr: tuple[str, ...]
+    writes: bool
+    address: str
+
+
+class AdminSignedOut(Event, frozen=True, kw_only=True):
+    """An operator signed out of the console, which ended the user's session at the service, too.
+
+    A session of the console that ends because it was not used for 15 minutes, or with the user's own, has no event.
+    """
+
+    counter = EventCounter("admin_sign_outs", "Operators who signed out of the console.", ())
+    subject: str
+    session_id: str | None
+    address: str
+
+
 class AdminAction(Event, frozen=True, kw_only=True):
     """An operator ended or changed something by the admin API or the console.
 

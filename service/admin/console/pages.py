@@ -11,6 +11,7 @@ from aiohttp import web
 from service.admin.console.changes import PATH as CONFIRM
 from service.admin.console.changes import SIGNED_OUT, Confirmation
 from service.admin.console.registry_pages import RegistryPages
+from service.admin.console.sign_in import SignInUnknown, find_page
 from service.admin.console.user_pages import UserPages
 from service.admin.console.visits import ConsoleVisits, Visit
 from service.admin.explain.parts import CannotExplain
@@ -132,11 +133,19 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         return self.visits.show(visit, "outbox", context)
 
     async def callback(self, request: web.Request) -> web.Response:
-        """Take the answer to a sign-in, and begin a session of the console."""
-        visits = self.visits
-        person, path = await visits.sign_in.finish(
-            visits.cookies.get(request, Cookie.BROWSER), visits.read_answer(request)
-        )
+        """Take the answer to a sign-in, and begin a session of the console.
+
+        An operator who is signed in by then has come from a second tab, or back: there is nothing more to do.
+        """
+        visits, answer = self.visits, self.visits.read_answer(request)
+        try:
+            browser = visits.cookies.get(request, Cookie.BROWSER)
+            person, path = await visits.sign_in.finish(browser, answer)
+        except SignInUnknown:
+            cookie = visits.cookies.get(request, Cookie.SESSION)
+            if await visits.operators.find(cookie) is None:
+                raise
+            return visits.go(find_page(answer))
         cookie = await visits.begin(request, person)
         response = visits.go(path)
         visits.cookies.set(response, Cookie.SESSION, cookie, max_age=None)
@@ -146,7 +155,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
     async def sign_out(self, request: web.Request) -> web.Response:
         """End the session."""
         visit = await self.visits.open_form(request)
-        await self.visits.operators.end(visit.operator)
+        await self.visits.end(visit)
         response = self.visits.go(SIGNED_OUT)
         self.visits.cookies.set(response, Cookie.SESSION, "", max_age=0)
         return response

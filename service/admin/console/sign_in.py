@@ -36,6 +36,10 @@ class SignInRefused(OAuthError, code="access_denied", status=403):
     """The user could not sign in at the console."""
 
 
+class SignInUnknown(InvalidRequest, status=400):
+    """This browser has begun no such sign-in, or has finished it or another one since."""
+
+
 class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
     """Redeems its own codes in this process, so that the internal client needs no secret and no token exists.
 
@@ -73,11 +77,11 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
     async def finish(self, browser: str, answer: Params) -> tuple[Authorization, str]:
         """Return the user of the new sign-in, and the page to go on to.
 
-        Raise InvalidRequest unless this browser has asked, and SignInRefused where the answer is an error.
+        Raise SignInUnknown unless this browser has asked, and SignInRefused where the answer is an error.
         """
-        path = _read_state(browser, answer.get("state") or "")
-        if path is None:
-            raise InvalidRequest("this browser has begun no such sign-in")
+        mark, path = _read_state(answer)
+        if not browser or not hmac.compare_digest(_mark(browser, path).encode(), mark.encode()):
+            raise SignInUnknown("this browser has begun no such sign-in, or has finished it")
         error = answer.get("error")
         if error is not None:
             raise SignInRefused(answer.get("error_description") or error)
@@ -103,7 +107,7 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
         )
         result = await self.codes.handle(request)
         if isinstance(result, OAuthError):
-            raise result
+            raise SignInUnknown(result.description) from result
         if not isinstance(result, ContinuedGrant) or result.single_use is None:
             raise InvalidRequest("the code is not one of a sign-in")
         once, revocation = result.single_use, self.codes.revocation
@@ -123,6 +127,12 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
         return client
 
 
+def find_page(answer: Params) -> str:
+    """Return the page that an answer leads to: one of the console, whoever made the answer."""
+    _, path = _read_state(answer)
+    return path
+
+
 def is_page(path: str) -> bool:
     """Return whether this is the path of a page here, and no address of another host."""
     return _PATH.fullmatch(path) is not None
@@ -137,12 +147,11 @@ def _mark(browser: str, path: str) -> str:
     return base64url(hmac.digest(browser.encode(), path.encode(), "sha256"))
 
 
-def _read_state(browser: str, state: str) -> str | None:
-    """Return the path that a state of this browser leads to."""
-    mark, _, encoded = state.partition(".")
+def _read_state(answer: Params) -> tuple[str, str]:
+    """Return the mark of the browser in the state of an answer, and the path of a page; anybody can have made both."""
+    mark, _, encoded = (answer.get("state") or "").partition(".")
     try:
         path = decode_base64url(encoded).decode()
     except ValueError:
-        return None
-    is_own = bool(browser) and hmac.compare_digest(_mark(browser, path).encode(), mark.encode())
-    return path if is_own and is_page(path) else None
+        path = "/"
+    return mark, path if is_page(path) else "/"

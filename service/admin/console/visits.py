@@ -12,9 +12,9 @@ import structlog
 from aiohttp import web
 
 from service.admin.console.operators import Operator, Operators
-from service.admin.console.sign_in import ConsoleSignIn, SignInRefused
+from service.admin.console.sign_in import ConsoleSignIn, SignInRefused, SignInUnknown
 from service.config.registry import CONSOLE_CLIENT
-from service.events.admin import AdminRefused
+from service.events.admin import AdminRefused, AdminSignedIn, AdminSignedOut
 from service.events.event import Emit
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
@@ -26,6 +26,7 @@ from service.web.endpoint import see_other
 from service.web.gate import ENDPOINT, UNROUTED
 from service.web.pages.cookies import Cookie, Cookies
 from service.web.pages.pages import Pages
+from service.web.pages.templates import compile_templates
 from service.web.parameters import form_params, query_params
 from service.web.visits import csrf_token
 
@@ -84,6 +85,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
     def set_up(self, app: web.Application) -> None:
         """Give the app its templates, and show a page for unknown paths."""
         self.pages.set_up(app)
+        compile_templates(app, "admin")
         app.middlewares.append(self._show_unknown_path)
 
     async def open_page(self, request: web.Request) -> Visit:
@@ -116,10 +118,33 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
 
     async def begin(self, request: web.Request, person: Authorization) -> str:
         """Begin a session after a sign-in, and return its cookie; SignInRefused if the user has no access."""
-        if await self.operators.judge(person) is None:
+        operator = await self.operators.judge(person)
+        if operator is None:
             raise SignInRefused("neither admin.readers nor admin.writers include this user")
         previous = self.cookies.get(request, Cookie.SESSION)
-        return await self.operators.begin(person, instead_of=previous)
+        cookie = await self.operators.begin(person, instead_of=previous)
+        self.emit(
+            AdminSignedIn(
+                subject=operator.subject,
+                session_id=person.session_id,
+                amr=person.amr,
+                writes=operator.may_write,
+                address=current_address(),
+            )
+        )
+        return cookie
+
+    async def end(self, visit: Visit) -> None:
+        """End the operator's session, and the user's own."""
+        operator = visit.operator
+        await self.operators.end(operator)
+        self.emit(
+            AdminSignedOut(
+                subject=operator.subject,
+                session_id=operator.person.session_id,
+                address=current_address(),
+            )
+        )
 
     def check_may_write(self, visit: Visit, *, path: str) -> None:
         """Raise NotAllowed for a reader, and SignInNeeded where the sign-in is too old or too weak."""
@@ -227,7 +252,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         if error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             operator = await self._find_operator(request)
             self._audit(request, error, operator)
-        if isinstance(error, (FormExpired, SignInRefused)):
+        if isinstance(error, (FormExpired, SignInRefused, SignInUnknown)):
             continue_href = self.pages.url("/")
         context = {
             "heading": _HEADINGS.get(type(error), "This didn’t work"),
@@ -270,5 +295,6 @@ _HEADINGS: Mapping[type[OAuthError], str] = {
     NotFound: "Not found",
     FormExpired: "This form has expired",
     SignInTooOld: "Please sign in again",
+    SignInUnknown: "This sign-in has expired",
     SignInRefused: "You could not be signed in",
 }

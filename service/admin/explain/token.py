@@ -12,7 +12,14 @@ from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
 from service.model.authorization import RefreshToken, Spent
 from service.model.credentials import RequestCredentials
-from service.model.handle import Handle, HandleKind, kind_of, parse_handle, parse_refresh_token
+from service.model.handle import (
+    Handle,
+    HandleKind,
+    digest,
+    kind_of,
+    parse_handle,
+    parse_refresh_token,
+)
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
 from service.protocol.token_types import ID_JAG_TYP, TRANSACTION_TOKEN_TYP
@@ -51,7 +58,27 @@ async def _explain_loaded(parts: Parts, token: str) -> Facts:
         if await parts.shared.stores.kv.read(reading) != (None,):
             facts = await _explain_refresh_token(parts, handle)
             return {"kind": "refresh token of another server"} | facts
+    operator = await _explain_console_cookie(parts, token)
+    if operator is not None:
+        return operator
     return {"kind": "none that this service makes", "state": "inactive: it is no token"}
+
+
+async def _explain_console_cookie(parts: Parts, text: str) -> Facts | None:
+    """Explain the cookie of the admin console; None if it is none, or its session has ended, which leaves no trace."""
+    stores = parts.shared.stores
+    (person,) = await stores.kv.read(stores.console_sessions.read(digest(text)))
+    if person is None:
+        return None
+    facts = {
+        "kind": "cookie of the admin console",
+        "subject": str(person.subject),
+        "session": await _describe_session(parts, person.session_id or ""),
+        "signed in": format_time(person.auth_time or person.created_at),
+    }
+    alive = await parts.shared.sessions.find_by_id(person.session_id or "") is not None
+    state = "active, while admin.readers or admin.writers include the user"
+    return facts | {"state": state if alive else "inactive: the user's session has ended"}
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:

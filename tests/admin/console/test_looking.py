@@ -153,6 +153,16 @@ async def test_pasted_token_is_in_no_log_and_no_event(
     assert token not in repr(events)
 
 
+async def test_cookie_of_the_console_is_explained(operator: Operator) -> None:
+    await operator.enter()
+    cookie = operator.console_cookie.partition("=")[2]
+    form = await operator.open("/explain")
+    page = await operator.submit(form, operator.form_of(form, "/explain"), subject=cookie)
+    shown = page.text_of("explained")
+    assert "cookie of the admin console" in shown
+    assert (ALICE in shown, "active, while" in shown, cookie in page.text) == (True, True, False)
+
+
 @pytest.mark.parametrize("subject", ["", " ", "a" * 8193, "not a token", "https://", "x://y"])
 async def test_text_that_is_no_token_is_explained_by_a_page(
     operator: Operator, subject: str

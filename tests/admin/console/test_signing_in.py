@@ -12,7 +12,7 @@ from aiohttp import ClientSession, web
 
 from service.admin.console.sign_in import is_page
 from service.config.schema.server import Session
-from service.events.admin import AdminRefused
+from service.events.admin import AdminRefused, AdminSignedIn, AdminSignedOut
 from service.web.pages.cookies import Cookie
 from service.wiring.serving import build_cookies
 from tests.admin.console.conftest import ALICE, Change, Operator
@@ -105,7 +105,7 @@ async def test_code_counts_once(operator: Operator, service: RunningService) -> 
 
 async def _location(operator: Operator, path: str) -> str:
     async with operator.session.get(operator.console + path, allow_redirects=False) as answer:
-        return answer.headers["Location"]
+        return answer.headers.get("Location", "")
 
 
 async def _status_with(operator: Operator, cookies: str, url: str = "") -> int:
@@ -117,6 +117,60 @@ async def _status_with(operator: Operator, cookies: str, url: str = "") -> int:
         ) as answer,
     ):
         return answer.status
+
+
+async def test_second_tab_is_led_to_the_page_that_it_asked_for(
+    operator: Operator, events: list[object]
+) -> None:
+    first, second = await operator.open("/clients"), await operator.open("/outbox")
+    await operator.log_in(first)
+    page = await operator.log_in(second)
+    assert (page.status, page.url) == (200, operator.console + "/outbox")
+    assert refusals(events) == []
+
+
+async def test_way_back_to_the_sign_in_leads_on(operator: Operator) -> None:
+    await operator.enter(path="/clients")
+    left = await _location(operator, "/")
+    assert left == ""  # signed in
+    page = await operator.open("/callback?code=ac_used&state=mark.L291dGJveA")
+    assert (page.status, page.url) == (200, operator.console + "/outbox")
+
+
+@pytest.mark.parametrize("state", ["", "mark", "mark.Ly9ldmlsLmV4YW1wbGU", "mark.@@@", "mark.gA"])
+async def test_answer_of_no_page_leads_an_operator_to_the_overview(
+    operator: Operator, state: str
+) -> None:
+    await operator.enter()
+    page = await operator.open(f"/callback?code=ac_used&state={state}")
+    assert (page.status, page.url) == (200, operator.console + "/")
+
+
+async def test_expired_sign_in_says_what_to_do(operator: Operator) -> None:
+    page = await operator.open("/callback?code=ac_old&state=mark.Lw")
+    assert (page.status, page.text_of("error")) == (400, "invalid_request")
+    assert "This sign-in has expired" in page.text
+    assert page.element("continue")["href"] == "/"
+
+
+async def test_cancelled_sign_in_says_what_to_do(operator: Operator) -> None:
+    page = await operator.submit(await operator.open("/clients"), action="cancel")
+    assert (page.status, page.text_of("error")) == REFUSED
+    assert "You could not be signed in" in page.text
+    assert page.element("continue")["href"] == "/"
+
+
+async def test_signing_in_and_out_is_audited(operator: Operator, events: list[object]) -> None:
+    page = await operator.enter()
+    await operator.submit(page, operator.form_of(page, "/sign-out"))
+    entered, left = (one for one in events if isinstance(one, (AdminSignedIn, AdminSignedOut)))
+    assert isinstance(entered, AdminSignedIn)
+    assert (entered.subject, entered.amr, entered.writes) == (ALICE, ("pwd",), True)
+    assert (type(left), left.subject, left.session_id) == (
+        AdminSignedOut,
+        ALICE,
+        entered.session_id,
+    )
 
 
 async def test_unused_session_ends_after_15_minutes(operator: Operator, clock: Clock) -> None:
