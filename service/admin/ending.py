@@ -65,7 +65,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     async def end_grants_of_client(self, client_id: str) -> int:
         """Make all tokens of the client inactive that users have granted, and withdraw the consents behind them.
 
-        It walks through the whole store: no index lists the grants of a client.
+        It walks through the whole store (docs/decisions/store/grants-of-a-client.md).
         """
         if (request := current_request.get()) is not None:
             request.store_seconds = LONG_WALK

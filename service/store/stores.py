@@ -199,10 +199,11 @@ class Stores:
             yield [one for one in found if one is not None]
 
     async def walk_all(self, records: Records[T]) -> AsyncIterator[list[T]]:
-        """Return all records of a kind that has one for each selector, in steps; walks the whole store, so only for operators."""
+        """Return all records of a kind that has one for each selector, in steps as `walk`; walks the whole store, so only for operators."""
         async for keys in self.kv.find_key_batches(records.key("*"), size=STEP):
             selectors = [key.rpartition("{")[2].partition("}")[0] for key in keys]
-            found = await self.kv.read(*map(records.read, dict.fromkeys(selectors)))
+            async with self._long_list:
+                found = await self.kv.read(*map(records.read, dict.fromkeys(selectors)))
             yield [one for one in found if one is not None]
 
     async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
