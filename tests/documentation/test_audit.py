@@ -75,6 +75,7 @@ PLAIN = frozenset(
         "trust_domain",
         "txn",
         "workloads",
+        "writes",
     ]
 )
 """Members that every webhook gets: none holds a name or an address of a person."""
