@@ -41,6 +41,10 @@ class WaitingRequest(msgspec.Struct, frozen=True, kw_only=True):
     reply_to: ReplyTo
     request: AuthorizeRequest
 
+    def with_answers(self, answers: Answers) -> WaitingRequest:
+        """Return the request with what the user has answered by now."""
+        return replace(self, parked=self.parked.with_answers(answers))
+
     def client_shown_to(self, visitor: Visitor) -> Client:
         """Return the client; a link alone shows a signed-in user only the host of one that anybody registered (RFC 7591 §5)."""
         client, host = self.request.client, self.reply_to.unverified_client_host
@@ -117,19 +121,29 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         return await self._advance(await self.reader.reopen(parked.params), visitor, parked)
 
     async def go_on(
-        self, waiting: WaitingRequest, visitor: Visitor, answers: Answers | None = None
+        self,
+        waiting: WaitingRequest,
+        visitor: Visitor,
+        answers: Answers | None = None,
+        interaction: Interaction | None = None,
     ) -> Outcome:
-        """Keep new answers of the user, and return the next page or the answer for the client."""
+        """Return the answer for the client; or the next page, for which new answers of the user are kept.
+
+        `interaction` is the request with its user as it was before these answers, where that has been found already.
+        """
         if answers is not None:
-            waiting = await self.keep(waiting, answers)
+            waiting = waiting.with_answers(answers)
         if place_in(waiting.parked.params) is not None:
             _, step = await self.find_device_step(waiting, visitor)
-            return NextStep(step.path, waiting.parked.id)
-        return await self._advance(waiting.arrival, visitor, waiting.parked, waiting)
-
-    async def keep(self, waiting: WaitingRequest, answers: Answers) -> WaitingRequest:
-        """Keep what the user has answered."""
-        return replace(waiting, parked=await self.parking.answer(waiting.parked, answers))
+            outcome: Outcome = NextStep(step.path, waiting.parked.id)
+        else:
+            parked, arrival = waiting.parked, waiting.arrival
+            if interaction is not None:
+                interaction = interaction.with_answers(parked.answers)
+            outcome = await self._advance(arrival, visitor, parked, waiting, interaction)
+        if answers is not None and isinstance(outcome, NextStep):
+            await self.parking.keep_answers(waiting.parked)
+        return outcome
 
     async def find_device_step(
         self, waiting: WaitingRequest, visitor: Visitor
@@ -155,15 +169,18 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         visitor: Visitor,
         parked: ParkedRequest | None,
         waiting: WaitingRequest | None = None,
+        interaction: Interaction | None = None,
     ) -> Outcome:
-        """Return the answer or the next page; `waiting` is the request where it has been read already."""
+        """Return the answer or the next page; `waiting` and `interaction` are what has been read already."""
         reply_to = waiting.reply_to if waiting else await self.reader.reply_to(arrival)
         reply_to = reply_to.in_browser(visitor.browser_state)
         claim = self._claim(arrival, parked)
         try:
             request = waiting.request if waiting else await self.reader.read(arrival)
             answers = parked.answers if parked else Answers()
-            interaction = await self._interaction(request, reply_to, visitor, answers)
+            interaction = interaction or await self._interaction(
+                request, reply_to, visitor, answers
+            )
             interaction.refuse_another_user()
             step = await self._find_step(interaction, visitor, parked)
             if step is None:

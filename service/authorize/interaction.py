@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from service.authorize.request import AuthorizeRequest
 from service.clock import clock
@@ -45,6 +46,10 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     """The methods that anybody can enrol, with the sets of `amr` of which a new factor adds one."""
     acr_step: Step | None = None
     """The step that can meet an acr which the session does not meet."""
+
+    def with_answers(self, answers: Answers) -> Interaction:
+        """Return the same with what the session's user has answered by now."""
+        return replace(self, answers=answers.of(self.session))
 
     @property
     def lacks_acr(self) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from contextlib import suppress
 
 import msgspec
 from cryptography.fernet import InvalidToken
@@ -20,7 +19,6 @@ from service.model.session import Answers, SealedRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
-from service.store.keyvalue import StoreUnavailable
 from service.store.room import Room
 from service.store.stores import Stores
 from service.store.verbs import Command
@@ -57,6 +55,10 @@ class ParkedRequest(msgspec.Struct, frozen=True, kw_only=True):
     def answers(self) -> Answers:
         return self.record.answers
 
+    def with_answers(self, answers: Answers) -> ParkedRequest:
+        """Return the request with what the user has answered by now."""
+        return replace(self, record=replace(self.record, answers=answers))
+
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt to answer a parked request; of all attempts, at whatever replica, the first one wins."""
@@ -68,16 +70,16 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def write(self) -> Command:
-        """The attempt itself, to be written in the same step as what the answer grants."""
-        return self.stores.parked_answers.put_new(self.attempt, self.place, ttl=LIFETIME)
+        """The attempt itself, to be written in the same step as what the answer grants; it uses the request up."""
+        stores, place = self.stores, self.place
+        parked = stores.parked.key(place)
+        return stores.parked_answers.put_new_for(self.attempt, place, ttl=LIFETIME, used_up=parked)
 
     async def check(self, written: object) -> None:
         """Raise AlreadyAnswered unless the reply to `write` says that this attempt was the first."""
         first = self.stores.parked_answers.read(self.place)
         if not await self.stores.is_first(self.attempt, first, written):
             raise AlreadyAnswered(_ANSWERED)
-        with suppress(StoreUnavailable):  # it expires, and cannot be answered again
-            await self.stores.kv.write(self.stores.parked.drop(self.place))
 
     async def make(self) -> None:
         """Use the request up by an answer that grants nothing."""
@@ -156,11 +158,9 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
             await self._rewrite(parked_id, replace(parked.record, browser_digest=digest(browser)))
         return await self.find(parked_id, browser=browser)
 
-    async def answer(self, parked: ParkedRequest, answers: Answers) -> ParkedRequest:
+    async def keep_answers(self, parked: ParkedRequest) -> None:
         """Keep what the user has answered."""
-        record = replace(parked.record, answers=answers)
-        await self._rewrite(parked.id, record)
-        return replace(parked, record=record)
+        await self._rewrite(parked.id, parked.record)
 
     def claim(self, parked_id: str) -> Claim:
         return Claim(stores=self.stores, place=self._place(parked_id))

@@ -14,7 +14,13 @@ from service.authorize.request import AuthorizeRequest
 from service.identity.factors.stored import EnrolledFactors
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
-from service.identity.sign_in import FreshLogins, PartialSignIn, PartialSignIns, SignIn
+from service.identity.sign_in import (
+    FreshLogins,
+    PartialSignIn,
+    PartialSignIns,
+    SignIn,
+    new_fresh_login,
+)
 from service.identity.users import Subjects
 from service.model.factors import Factors
 from service.model.handle import digest
@@ -138,21 +144,24 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
         """Keep a sign-in that lacks a step, and return the visitor with it."""
-        keep = self.partial_sign_ins.keep
-        partial = await keep(sign_in, parked_id=parked_id, browser=visitor.browser)
-        fresh_login = await self.fresh_logins.begin(partial)
+        fresh_login, keep = new_fresh_login(), self.partial_sign_ins.keep
+        partial = await keep(
+            sign_in, parked_id=parked_id, browser=visitor.browser, fresh_login=fresh_login
+        )
         return replace(visitor, partial=partial, fresh_login=fresh_login)
 
     async def _begin_session(
         self, visitor: Visitor, sign_in: SignIn, *, user_agent: str, address: str
     ) -> Visitor:
         """Begin a session, and return the visitor with it and its new cookie."""
+        fresh_login = new_fresh_login()
         session, cookie = await self.sessions.start(
             sign_in,
             previous=visitor.session,
             user_agent=user_agent,
             address=address,
             browser=visitor.browser,
+            fresh_login=fresh_login,
         )
         return replace(
             visitor,
@@ -161,7 +170,7 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
             browser_state=browser_state_of(session.id),
             new_cookie=cookie,
             partial=None,
-            fresh_login=await self.fresh_logins.begin(session),
+            fresh_login=fresh_login,
         )
 
     async def find_own_session(self, visitor: Visitor) -> Session | None:

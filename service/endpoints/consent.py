@@ -59,7 +59,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.visits.open_page(request)
         visitor, waiting = visit.visitor, await self.visits.require_waiting(visit)
-        if visitor.session is None or not await self.visits.is_next(CONSENT, visit, waiting):
+        if visitor.session is None or not await self.visits.find_turn(CONSENT, visit, waiting):
             return await self.visits.advance(visit, waiting)
         scopes, claims = self._scopes(waiting.request.scope), waiting.request.claims.beyond_scope
         context = {
@@ -77,14 +77,15 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.visits.show(visit, "consent.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        visit = await self.visits.open_form(request)
+        visit = await self.visits.open_form(request, note_use=False)  # it is with the answer
         waiting, session = await self.visits.require_waiting(visit), visit.form_session
-        if session is None or not await self.visits.is_next(CONSENT, visit, waiting):
+        turn = await self.visits.find_turn(CONSENT, visit, waiting)
+        if session is None or turn is None:
             return await self.visits.advance(visit, waiting)
         allowed = self._read_allowed(visit.params, waiting.request)
         gets_access = gives_access(allowed.scope, waiting.request.authorization_details)
         if visit.params.get("action") == "allow" and gets_access:
-            return await self._allow(visit, waiting, session, allowed)
+            return await self._allow(visit, waiting, turn, session, allowed)
         error = AccessDenied("the user did not allow it")
         response = await self.visits.refuse(visit, waiting, error)
         client_id = waiting.request.client.client_id
@@ -92,7 +93,12 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return response
 
     async def _allow(
-        self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes
+        self,
+        visit: Visit,
+        waiting: WaitingRequest,
+        turn: Interaction,
+        session: Session,
+        allowed: Wishes,
     ) -> web.Response:
         request, client = waiting.request, waiting.request.client
         remembered = _can_remember(waiting) and visit.params.get("remember") is not None
@@ -111,7 +117,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             consented_claims=allowed.claims,
         )
         # Of several posts of one form only the first comes back from here, and is an event.
-        response = await self.visits.advance(visit, waiting, answers)
+        response = await self.visits.advance(visit, waiting, answers, turn)
         self.visits.flow.emit(
             ConsentGiven(
                 client_id=client.client_id,

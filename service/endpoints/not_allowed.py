@@ -32,7 +32,7 @@ class NotAllowedEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.require_waiting(visit)
-        if not await self.visits.is_next(NOT_ALLOWED, visit, waiting):
+        if not await self.visits.find_turn(NOT_ALLOWED, visit, waiting):
             return await self.visits.advance(visit, waiting)
         context = {"action": PATH, "user": await self.visits.shown_user(visit.visitor)}
         return self.visits.show(visit, "not_allowed.html", waiting, context=context)
@@ -42,6 +42,6 @@ class NotAllowedEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         waiting = await self.visits.require_waiting(visit)
         if visit.params.get("action") == "other":
             return self.visits.go(visit, LOGIN, waiting.parked.id)
-        if not await self.visits.is_next(NOT_ALLOWED, visit, waiting):
+        if not await self.visits.find_turn(NOT_ALLOWED, visit, waiting):
             return await self.visits.advance(visit, waiting)
         return await self.visits.refuse(visit, waiting, AccessDenied(NOT_ALLOWED.reason))

@@ -72,19 +72,19 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 user = await self.users.by_username(username)
                 # A user with several names has no more attempts than one with one.
                 account = username if user is None else user.username
-                locked = await self.throttle.is_locked(account, address)
-                await self.costs.learn()
+                failures, (cost,) = await self.throttle.find(account, address, self.costs.reading)
+                await self.costs.learn(cost)
                 if not self.users.verifies_passwords:
                     began += await self.passwords.measure(monotonic() - began)
-                failure = _find_failure(user, locked=locked, accepted=accepted)
+                failure = _find_failure(user, locked=failures.are_too_many, accepted=accepted)
                 given = password if is_plain_text(password, longest=MAX_PASSWORD) else ""
                 # A password that nobody can have takes as long as that of an unknown user.
                 candidate = user if failure is None and given else None
-                hashes = not locked or not self.passwords.refusal_times
+                hashes = not failures.are_too_many or not self.passwords.refusal_times
                 refusal = await self._judge(username, given, candidate) if hashes else None
                 if candidate is not None and hashes and refusal is None:
                     await self._learn(monotonic() - began)
-                    await self.throttle.clear(account, address)
+                    await self.throttle.clear_found(failures)
                     await self._replace_outdated_hash(candidate, password)
                     self.emit(
                         LoginSucceeded(subject=candidate.sub, username=username, address=address)

@@ -11,6 +11,7 @@ from service.identity.users import Directory
 from service.model.password_hash import RefusalCost, UnusableHash, parse_hash
 from service.model.user import User, UsersUnavailable
 from service.store.stores import PASSWORDS, Stores
+from service.store.verbs import Read
 
 SAMPLE = 200
 """Users of another system whose hashes are looked at once in each process."""
@@ -36,10 +37,13 @@ class RefusalCosts:
         """The value that the store held last, and the one that this process wrote last."""
         self._written_at = 0
 
-    async def learn(self) -> None:
+    @property
+    def reading(self) -> Read[RefusalCost]:
+        """The read of what the replicas share, for `learn`."""
+        return self._stores.refusal_costs.read(PASSWORDS)
+
+    async def learn(self, stored: RefusalCost | None) -> None:
         """Let the next refusal cost as much as any; look once at some hashes of another system, too."""
-        record = self._stores.refusal_costs.read(PASSWORDS)
-        (stored,) = await self._stores.kv.read(record)
         known = stored or RefusalCost()
         if known != self._known:
             self._passwords.expect(known)

@@ -13,7 +13,7 @@ from service.clock import clock
 from service.events.event import Emit
 from service.events.users import SessionEnded, SessionStarted
 from service.identity import provider_accounts, provider_sessions
-from service.identity.sign_in import SignIn
+from service.identity.sign_in import SignIn, note_fresh_login
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
 from service.model.handle import digest, is_selector, new_handle, new_selector, parse_handle
@@ -49,8 +49,9 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         user_agent: str,
         address: str = "",
         browser: str = "",
+        fresh_login: str = "",
     ) -> tuple[Session, str]:
-        """Return the session after a sign-in and its new cookie; the previous cookie counts no longer.
+        """Return the session after a sign-in and its new cookie; the previous cookie counts no longer, and `fresh_login` is the value of this sign-in.
 
         InvalidRequest if the identity provider that the sign-in came from has ended it meanwhile, or somebody all access of the user.
         """
@@ -61,10 +62,16 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         cookie = new_handle("session", sid)
         session = self._build(sid, cookie.digest, sign_in, user_agent, address)
         session = replace(session, browser_digest=digest(browser) if browser else "")
-        is_kept, end = await self._keep(session, renewed=previous is not None)
+        fresh = [note_fresh_login(self.stores, fresh_login, session)] if fresh_login else []
+        is_kept, end = await self._keep(session, *fresh, renewed=previous is not None)
         if not is_kept:
             return await self.start(
-                sign_in, previous=None, user_agent=user_agent, address=address, browser=browser
+                sign_in,
+                previous=None,
+                user_agent=user_agent,
+                address=address,
+                browser=browser,
+                fresh_login=fresh_login,
             )
         if is_ended(self.stores, end, since=sign_in.since):
             await self.end(session)
@@ -232,8 +239,10 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             provider_session=sign_in.provider_session,
         )
 
-    async def _keep(self, session: Session, *, renewed: bool) -> tuple[bool, bytes | None]:
-        """Write the session, and return whether that was done: one to be renewed may have ended, and stays ended; with the answer to `ask_end`."""
+    async def _keep(
+        self, session: Session, *others: Command, renewed: bool
+    ) -> tuple[bool, bytes | None]:
+        """Write the session with others, and return whether that was done: one to be renewed may have ended, and stays ended; with the answer to `ask_end`."""
         write = self.stores.sessions.swap if renewed else self.stores.sessions.put
         record = write(session, session.id, ttl=self._lifetime(session))
         ends_at, owner = session.ends_at, digest(session.subject)
@@ -245,7 +254,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             *provider_accounts.note(self.stores, session),
         ]
         end = ask_end(self.stores, session.subject)
-        writes = (listed, clients, *at_provider, record, end)
+        writes = (listed, clients, *at_provider, *others, record, end)
         count, *_, written, ended = await self.stores.kv.write(*writes)
         await self._make_room(session, count)
         return bool(written), ended

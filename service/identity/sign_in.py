@@ -19,6 +19,7 @@ from service.keys.sealing import cipher_from_id
 from service.model.handle import digest
 from service.model.session import ProviderSession, SealedSignIn, Session
 from service.store.stores import Stores
+from service.store.verbs import Command
 
 LIFETIME = 15 * 60
 """Seconds that a user has for the next step."""
@@ -85,13 +86,15 @@ class PartialSignIns(msgspec.Struct, frozen=True):
 
     stores: Stores
 
-    async def keep(self, sign_in: SignIn, *, parked_id: str, browser: str) -> PartialSignIn:
+    async def keep(
+        self, sign_in: SignIn, *, parked_id: str, browser: str, fresh_login: str
+    ) -> PartialSignIn:
         partial_id = secrets.token_urlsafe(32)
         partial = PartialSignIn(id=partial_id, sign_in=sign_in, parked_id=parked_id)
         sealed = cipher_from_id(partial_id, _PURPOSE).encrypt(msgspec.json.encode(partial)).decode()
         record = SealedSignIn(sealed=sealed, browser_digest=digest(browser))
         kept = self.stores.partial_sign_ins.put(record, digest(partial_id), ttl=LIFETIME)
-        await self.stores.kv.write(kept)
+        await self.stores.kv.write(kept, note_fresh_login(self.stores, fresh_login, partial))
         return partial
 
     async def find(self, partial_id: str, *, browser: str) -> PartialSignIn | None:
@@ -112,17 +115,18 @@ class PartialSignIns(msgspec.Struct, frozen=True):
         return bool(removed)
 
 
+def new_fresh_login() -> str:
+    """Return the value of a sign-in that is in no cookie: the pages after it carry it from one to the next."""
+    return secrets.token_urlsafe(16)
+
+
+def note_fresh_login(stores: Stores, fresh_login: str, who: Session | PartialSignIn) -> Command:
+    """Return the command that writes whose sign-in the value is of; it has been completed just now, or lacks a step."""
+    return stores.fresh_logins.put(digest(fresh_login), _selector(who), ttl=FRESH)
+
+
 class FreshLogins(msgspec.Struct, frozen=True):
-    """Gives each sign-in a value that is in no cookie: the pages after it carry it from one to the next."""
-
     stores: Stores
-
-    async def begin(self, who: Session | PartialSignIn) -> str:
-        """Return the value of a sign-in that has just been completed, or lacks a step."""
-        fresh_login = secrets.token_urlsafe(16)
-        write = self.stores.fresh_logins.put(digest(fresh_login), _selector(who), ttl=FRESH)
-        await self.stores.kv.write(write)
-        return fresh_login
 
     async def follows(self, fresh_login: str, who: Session | PartialSignIn) -> bool:
         """Return whether a page with this value follows the sign-in, and not long after."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +17,8 @@ from service.store.rate_limit import networks_of
 from service.store.records import Index
 from service.store.verbs import Command, Read, steps
 
+T = TypeVar("T")
+
 WIDER = 10
 """How many times more failures an account may have from anywhere, and an address on all accounts."""
 
@@ -24,6 +27,15 @@ PASSWORDS, FACTORS = "lf", "of"
 
 MOST_PLACES = 10_000
 """Addresses whose failures at one account are forgotten at once."""
+
+
+class Failures(msgspec.Struct, frozen=True, kw_only=True):
+    """The failures that count for an attempt."""
+
+    are_too_many: bool
+    """Whether the account is locked here, or everywhere, or the address is."""
+    of_pair: tuple[str, ...]
+    """The counters of this account at this address that are not at zero."""
 
 
 class Throttle(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +48,23 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     """The kind of its counters."""
 
     async def is_locked(self, username: str, address: str) -> bool:
+        failures, _ = await self.find(username, address)
+        return failures.are_too_many
+
+    async def find(
+        self, username: str, address: str, *others: Read[T]
+    ) -> tuple[Failures, Sequence[T | None]]:
+        """Return what is known of failures before an attempt, and what else is read in the same round trip."""
         counters = self._limits_by_key(username, address)
-        counts = await self.kv.read(*[Read(key, int) for key in counters])
-        return any(
-            count is not None and count >= limit
-            for count, limit in zip(counts, counters.values(), strict=True)
+        reads: list[Read[Any]] = [*others, *[Read(key, int) for key in counters]]
+        values = await self.kv.read(*reads)
+        counts = values[len(others) :]
+        found = {key: count or 0 for key, count in zip(counters, counts, strict=True)}
+        failures = Failures(
+            are_too_many=any(found[key] >= limit for key, limit in counters.items()),
+            of_pair=tuple([key for key in self._limits_of_pairs(username, address) if found[key]]),
         )
+        return failures, values[: len(others)]
 
     async def count_failure(self, username: str, address: str) -> bool:
         """Count a failure, and return whether it locks. Not to be called while it is locked."""
@@ -94,6 +117,10 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     async def clear(self, username: str, address: str) -> None:
         """Forget the failures of this account at this address: its owner signed in."""
         await self.kv.write(*map(verbs.drop, self._limits_of_pairs(username, address)))
+
+    async def clear_found(self, failures: Failures) -> None:
+        """Forget the failures of this account at this address; without any, nothing is written."""
+        await self.kv.write(*map(verbs.drop, failures.of_pair))
 
     async def forget(self, username: str) -> None:
         """Forget all failures of an account, from wherever they came."""

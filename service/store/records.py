@@ -118,6 +118,11 @@ class Records(Generic[T]):
         """Write the record for `ttl` seconds unless there is one; answers whether it was written."""
         return (*self.put(record, selector, digest, ttl=ttl), "NX")
 
+    def put_new_for(self, record: T, selector: str, *, ttl: int, used_up: str) -> Command:
+        """Write the record as `put_new` does, and remove the key that is used up by that, which has the same selector."""
+        value, seconds = self.encode(record), max(ttl, 1)
+        return ("EVAL", verbs.PUT_NEW_FOR, 2, self.key(selector), used_up, value, seconds)
+
     def swap(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record in the place of one that is there; answers the old one, or None and writes nothing."""
         return (*self.put(record, selector, digest, ttl=ttl), "XX", "GET")

@@ -86,6 +86,11 @@ end
 redis.call('SET', KEYS[1], string.format('%d %d', count, until_then), 'EX', seconds + ARGV[3])
 return count"""
 
+PUT_NEW_FOR = """\
+if not redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'NX') then return 0 end
+redis.call('DEL', KEYS[2])
+return 1"""
+
 REPLACE = """\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')

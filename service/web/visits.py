@@ -13,7 +13,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequest
-from service.authorize.interaction import Step
+from service.authorize.interaction import Interaction, Step
 from service.authorize.visitors import Visitor, Visitors
 from service.identity.sign_in import LIFETIME, SignIn
 from service.model.registry import Registry
@@ -80,11 +80,11 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         params.refuse_repeated()
         return await self._visit(request, params, note_use=note_use)
 
-    async def open_form(self, request: web.Request) -> Visit:
+    async def open_form(self, request: web.Request, *, note_use: bool = True) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
         self.check_form(request, params)
-        return await self._visit(request, params)
+        return await self._visit(request, params, note_use=note_use)
 
     async def _visit(self, request: web.Request, params: Params, *, note_use: bool = True) -> Visit:
         fresh_login = params.get(FRESH_LOGIN) or ""
@@ -120,17 +120,23 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
         return await self.flow.read(parked)
 
-    async def is_next(self, step: Step, visit: Visit, waiting: WaitingRequest) -> bool:
-        """Return whether the user is to be asked this now: a form may come late, or another user may have signed in since."""
-        _, found = await self.flow.find_step(waiting, visit.visitor)
-        return found is step
+    async def find_turn(
+        self, step: Step, visit: Visit, waiting: WaitingRequest
+    ) -> Interaction | None:
+        """Return the request with its user; None if this is not to be asked now: a form may come late, or another user may have signed in since."""
+        interaction, found = await self.flow.find_step(waiting, visit.visitor)
+        return interaction if found is step else None
 
     async def advance(
-        self, visit: Visit, waiting: WaitingRequest, answers: Answers | None = None
+        self,
+        visit: Visit,
+        waiting: WaitingRequest,
+        answers: Answers | None = None,
+        interaction: Interaction | None = None,
     ) -> web.Response:
-        """Keep new answers, and send the browser to the next page or to the client."""
+        """Send the browser with new answers to the next page or to the client; `interaction` is what `find_turn` has found."""
         with explain_end(waiting.parked.id):
-            outcome = await self.flow.go_on(waiting, visit.visitor, answers)
+            outcome = await self.flow.go_on(waiting, visit.visitor, answers, interaction)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
     async def refuse(
@@ -166,17 +172,24 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         visit = replace(visit, visitor=visitor)
         if missing is not None:
             return self.lead_to(visit, waiting, missing.path)
-        if waiting is not None and visitor.session is not None:
-            waiting = await self.flow.keep(waiting, Answers.after_sign_in(visitor.session))
-        response = notice(visit, waiting) if notice else await self.go_on(visit, waiting)
+        answers = Answers.after_sign_in(visitor.session) if visitor.session else None
+        if notice is not None:
+            if waiting is not None and answers is not None:
+                waiting = waiting.with_answers(answers)
+                await self.flow.parking.keep_answers(waiting.parked)
+            response = notice(visit, waiting)
+        else:
+            response = await self.go_on(visit, waiting, answers)
         if self.cookies.failed_sign_ins(visit.request):
             self.cookies.set_failed_sign_ins(response, 0, max_age=0)
         return response
 
-    async def go_on(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+    async def go_on(
+        self, visit: Visit, waiting: WaitingRequest | None, answers: Answers | None = None
+    ) -> web.Response:
         """Send the browser to where it should be."""
         if waiting is not None:
-            return await self.advance(visit, waiting)
+            return await self.advance(visit, waiting, answers)
         path = return_path(visit.params)
         if visit.visitor.session is None:
             return self.go_to_login(visit, path)

@@ -9,11 +9,12 @@ import pytest
 
 from service.events.authorizations import ConsentDenied, ConsentGiven
 from service.store.keyvalue import StoreUnavailable
+from service.store.verbs import key_of
 from tests.conftest import Start
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
-from tests.races.test_lost_answers import lose_the_next_answer, send_everything_twice
+from tests.races.test_lost_answers import send_everything_twice
 
 pytestmark = pytest.mark.rfc("9700#4.7")
 
@@ -97,7 +98,7 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     write = kv.write
 
     async def refuse_answer(*writes: Any, durable: bool = False) -> Any:
-        if any(":pa" in str(key) for _, key, *_ in writes):
+        if any(":pa" in str(key_of(one)) for one in writes):
             monkeypatch.undo()
             raise StoreUnavailable("the store cannot be reached")
         return await write(*writes, durable=durable)
@@ -107,12 +108,25 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     assert "code" in (await app.browser.submit(page, action="allow")).parameters
 
 
-async def test_a_lost_note_of_the_answer_leaves_the_request_waiting(
+async def test_a_lost_note_of_the_sign_in_leaves_the_request_waiting(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = await app.login()
-    lose_the_next_answer(app.service, monkeypatch)
-    assert (await app.browser.submit(page, action="allow")).status >= 303
+    page = await app.authorize()
+    kv = app.service.features.shared.kv
+    write = kv.write
+
+    async def lose_note(*writes: Any, durable: bool = False) -> Any:
+        answers = await write(*writes, durable=durable)
+        if any(":pk" in str(key_of(one)) for one in writes):
+            monkeypatch.undo()
+            raise StoreUnavailable("the store cannot be reached")
+        return answers
+
+    monkeypatch.setattr(kv, "write", lose_note)
+    assert (
+        await app.browser.submit(page, username="alice", password="alice-password")
+    ).error == "temporarily_unavailable"
+    page = await app.browser.submit(page, username="alice", password="alice-password")
     assert "code" in (await app.browser.submit(page, action="allow")).parameters
 
 
