@@ -26,6 +26,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 from redis import Redis
 
 from service.app import create_app
+from service.identity.sources import guarded_requests
 from service.keys import stored_keys
 from service.web.pages import locales
 from service.web.server.server import Runner
@@ -331,3 +332,15 @@ def clock() -> Iterator[Clock]:
 def fresh_minute(clock: Clock) -> None:
     """A test that counts requests of a minute begins with one, and does not see its end."""
     clock.forward(seconds=60 - time.time() % 60)
+
+
+@pytest.fixture
+def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source of users that is unavailable gets every request, so that no test waits for the circuit breaker."""
+    monkeypatch.setattr(guarded_requests, "PAUSE", 0.0)
+
+
+@pytest.fixture
+def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source of users that is unavailable gets no further request."""
+    monkeypatch.setattr(guarded_requests, "PAUSE", 3600.0)

@@ -9,8 +9,7 @@ from service.cli.table import print_json
 from service.takeover.folder import FolderRefused
 from service.takeover.judging import IssuerRefused
 from service.takeover.reading import Unreadable
-from service.takeover.sources import SOURCES
-from service.takeover.taking_over import Takeover, take_over
+from service.takeover.taking_over import SOURCES, Takeover, take_over
 
 LEFT_OUT = 4
 """The exit code where something was not taken."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import ClassVar, Literal
 
 import msgspec
+
+from service import events
 
 Level = Literal["debug", "info", "warning"]
 ByWebhooks = Literal["pattern", "name", "never"]
@@ -48,6 +52,16 @@ class Event(msgspec.Struct, frozen=True):
 def event_name(kind: type[Event]) -> str:
     """Return the name of an event in the log: `token_issued` for `TokenIssued`."""
     return _WORD.sub("_", kind.__name__).lower()
+
+
+def find_kinds() -> tuple[type[Event], ...]:
+    """Import every file of events, and return their kinds in the order of the files."""
+    return tuple(
+        kind
+        for topic in iter_modules(events.__path__)
+        for kind in vars(import_module(f"{events.__name__}.{topic.name}")).values()
+        if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+    )
 
 
 Emit = Callable[[Event], None]

@@ -13,8 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, disable_created_metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.events.event import Event
-from service.events.kinds import find_kinds
+from service.events.event import Event, find_kinds
 from service.events.timings import RequestAnswered
 from service.observe import readings
 from service.observe.durations import Durations, WithHistograms

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from service.events.event import Event, event_name
-from service.events.kinds import find_kinds
+from service.events.event import Event, event_name, find_kinds
 
 WILDCARD = "*"
 

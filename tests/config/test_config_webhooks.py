@@ -12,8 +12,7 @@ import pytest
 
 from service.config.configuration import Configuration
 from service.config.problem import Problem
-from service.events.event import event_name
-from service.events.kinds import find_kinds
+from service.events.event import event_name, find_kinds
 from service.webhooks.kinds import find_wanted
 
 Problems = Callable[..., dict[str, Problem]]

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from service.events.event import PERSONAL, event_name
-from service.events.kinds import find_kinds
+from service.events.event import PERSONAL, event_name, find_kinds
 from service.start.load import inspect
 from tests.driving.process import REPOSITORY
 

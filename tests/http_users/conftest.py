@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from service.identity.sources import circuit
 from tests.driving.listening import listening
 from tests.http_users.people_server import SECRET, PeopleServer
 
@@ -28,15 +27,3 @@ def config(config: dict[str, Any], people: PeopleServer) -> dict[str, Any]:
     return config | {
         "users": {"source": "http", "timeout": "30s", "max_concurrent": 4, "http": http}
     }
-
-
-@pytest.fixture
-def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that is unavailable gets no further request."""
-    monkeypatch.setattr(circuit, "PAUSE", 3600.0)
-
-
-@pytest.fixture
-def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unavailable system gets every request, so that no test waits for the circuit breaker."""
-    monkeypatch.setattr(circuit, "PAUSE", 0.0)

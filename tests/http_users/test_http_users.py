@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from service.events.users import LoginFailed
 from service.identity.passwords import Passwords
-from service.identity.sources.circuit import TOLERATED
+from service.identity.sources.guarded_requests import TOLERATED
 from tests.conftest import Start
 from tests.driving.authority import root
 from tests.driving.browser import Browser

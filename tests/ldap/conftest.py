@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from service.identity.sources import circuit
 from tests.cli.conftest import command  # noqa: F401 - the fixture
 from tests.driving.slapd import Slapd
 from tests.ldap.people import EVERYBODY
@@ -29,15 +28,3 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 def config(config: dict[str, Any], directory: Slapd) -> dict[str, Any]:
     users = {"source": "ldap", "timeout": "30s", "ldap": directory.settings}
     return config | {"users": users}
-
-
-@pytest.fixture
-def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory that is unavailable gets no further request."""
-    monkeypatch.setattr(circuit, "PAUSE", 3600.0)
-
-
-@pytest.fixture
-def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory that is unavailable gets every request, so that no test waits for the circuit breaker."""
-    monkeypatch.setattr(circuit, "PAUSE", 0.0)

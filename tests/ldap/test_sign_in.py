@@ -9,7 +9,7 @@ import pytest
 
 from service.events.users import LoginFailed
 from service.identity.dex_subjects import find_dex_subject
-from service.identity.sources.circuit import TOLERATED
+from service.identity.sources.guarded_requests import TOLERATED
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.driving.slapd import PEOPLE, Slapd

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from service.identity.sources import circuit
 from tests.driving.database_servers import DatabaseServer, MariaServer, PostgresServer
 from tests.driving.service import RunningService
 from tests.users.database import Database
@@ -19,18 +18,6 @@ from tests.users.switched import SwitchedUsers
 def store(service: RunningService) -> SwitchedUsers:  # noqa: ARG001 - which has made it
     """The source of the service's users."""
     return SwitchedUsers.made[-1]
-
-
-@pytest.fixture
-def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unavailable system gets every request, so that no test waits for the circuit breaker."""
-    monkeypatch.setattr(circuit, "PAUSE", 0.0)
-
-
-@pytest.fixture
-def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unavailable system gets no further request."""
-    monkeypatch.setattr(circuit, "PAUSE", 3600.0)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.events.users import LoginFailed
-from service.identity.sources.circuit import TOLERATED
+from service.identity.sources.guarded_requests import TOLERATED
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.users.database import SETTINGS, Database

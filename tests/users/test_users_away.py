@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.events.users import LoginFailed
-from service.identity.sources.circuit import TOLERATED
+from service.identity.sources.guarded_requests import TOLERATED
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import hashed

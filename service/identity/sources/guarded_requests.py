@@ -11,7 +11,6 @@ from typing import Protocol, TypeVar
 import structlog
 
 from service.events.timings import EmitTiming, OthersAnswered
-from service.identity.sources.circuit import TOLERATED, Circuit
 from service.model.user import PasswordRefused, UnusableAnswer, UsersUnavailable, ValueRefused
 from service.protocol.errors import TemporarilyUnavailable
 
@@ -19,6 +18,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 PURPOSE = "users"
 """The label of these requests in the metrics of outgoing requests."""
+
+TOLERATED = 3
+"""Failures in a row until the circuit opens."""
+
+PAUSE = 1.0
+"""Seconds between two requests to an unavailable system."""
 
 _AWAY = "the user directory cannot be reached"
 _UNUSABLE = "the user directory gave no usable answer"
@@ -32,6 +37,36 @@ class Ask(Protocol):
 
 class _Refused(UsersUnavailable):
     """The system rejects the value of the request, or any value of such a request."""
+
+
+class Circuit:
+    """Circuit breaker: fails fast while a system is unavailable, except for one request each second, which finds out whether it is back."""
+
+    def __init__(self) -> None:
+        self._failed = 0
+        self._next = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self._failed >= TOLERATED
+
+    def admits(self) -> bool:
+        """Return whether the system may be asked now."""
+        now = monotonic()
+        if self.is_open and now < self._next:
+            return False
+        self._next = now + PAUSE
+        return True
+
+    def note_answer(self) -> bool:
+        """Count an answer; return whether it was the first one after the system was away."""
+        was_open, self._failed = self.is_open, 0
+        return was_open
+
+    def note_failure(self) -> int:
+        """Count a failure; return how many there were in a row. From `TOLERATED` on the system counts as away."""
+        self._failed += 1
+        return self._failed
 
 
 class GuardedRequests:
