@@ -1,133 +1,332 @@
 """Changes code in small ways and tells which changes no test notices: `make mutants FILES="service/protocol/pkce.py …"`.
 
-cosmic-ray makes the changes, in a copy of the repository. Each is judged by the tests that run the changed line, as
-the coverage of one run of them tells. What was judged is kept in build/mutants: the next call goes on where the last one ended.
+One process imports the service and the tests once. For each change it forks, puts the changed code into the function
+there, and runs tests that run the changed line until one fails; coverage of one run of the tests tells which do. No file
+is changed, and what was judged is kept in build/mutants: the next call leaves it out.
 """
 
 from __future__ import annotations
 
+import argparse
+import builtins
+import functools
+import gc
+import json
 import os
-import shlex
-import shutil
-import subprocess
+import random
+import re
+import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
-from coverage import CoverageData
+import pytest
+
+from scripts.mutations import Mutant, find_mutants, instrument, take_sample
 
 REPOSITORY = Path(__file__).parents[1]
 MUTANTS = REPOSITORY / "build/mutants"
-COPY = MUTANTS / "copy"
-COVERAGE = MUTANTS / "coverage"
-PROGRAMS = MUTANTS / "venv/bin"
-BEFORE = ".before"
-"""What the name of a file's unchanged copy ends with."""
-MOST = 60
-"""Tests that judge a change at most."""
-SECONDS = 300
+COVERED = MUTANTS / "covered.json"
+JUDGED = MUTANTS / "judged.jsonl"
+FEW, MANY = 40, 400
+"""Tests that judge a change first, and those that judge one that survived them."""
+ROWS = 12
+"""Rows of one test at most among the few."""
+TABLES = "tests/refusals/"
+"""Where each row of a test is another request."""
+LINES = 100_000
+"""More than a file has."""
+NOTE = "__note_line__"
+PROCESSES = 2
+SECONDS = 180
 """How long they may take; a change that lets them hang is noticed, too."""
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")
-CONFIGURATION = """
-[cosmic-ray]
-module-path = {file!r}
-timeout = {seconds}.0
-test-command = {command!r}
-[cosmic-ray.distributor]
-name = "local"
-[cosmic-ray.filters.operators-filter]
-exclude-operators = ["core/ReplaceBinaryOperator_BitOr_.*"]
-"""
-"""`|` stands in annotations, which nothing runs."""
+PYTEST = ("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-m", "not needs")
 
 
-def main(tests: Sequence[str], files: Sequence[str]) -> None:
-    """Make and judge the changes of these files and folders."""
-    _copy()
-    if not COVERAGE.exists():
-        environ = os.environ | {"COVERAGE_FILE": str(COVERAGE)}
-        options = ("-m", "not needs", "--cov", "--cov-context=test", "--cov-report=", "-n", "2")
-        subprocess.run([*PYTEST, *options, *tests], cwd=COPY, env=environ, check=False)
-    for file in _each_file(files):
-        print(f"\n== {file}", flush=True)
-        _judge_all(file)
+def main() -> None:
+    """Find out which tests run which lines, and judge a sample of each file's changes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tests", nargs="+", required=True, help="folders of tests that judge")
+    parser.add_argument("--files", nargs="+", required=True, help="files and folders to change")
+    parser.add_argument("--sample", type=int, default=10_000, help="changes of each file at most")
+    parser.add_argument("--seed", type=int, default=0, help="chooses the sample")
+    chosen = parser.parse_args()
+    MUTANTS.mkdir(parents=True, exist_ok=True)
+    if not COVERED.exists():
+        pytest.main([*PYTEST, *chosen.tests], plugins=[Covering()])
+        return
+    judge = Judge(list(_each_file(chosen.files)), chosen.sample, chosen.seed)
+    sys.exit(pytest.main([*PYTEST, *chosen.tests], plugins=[judge]))
 
 
-def _copy() -> None:
-    """Bring the copy to what the repository holds."""
-    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=REPOSITORY, text=True)
-    for name in filter(None, listed.split("\0")):
-        file, copied = REPOSITORY / name, COPY / name
-        if file.is_file() and not (copied.exists() and copied.read_bytes() == file.read_bytes()):
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(file, copied)
+def _each_file(names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        for each in sorted((REPOSITORY / name).rglob("*.py")) or [REPOSITORY / name]:
+            yield str(each.relative_to(REPOSITORY))
 
 
-def _each_file(files: Sequence[str]) -> Iterator[str]:
-    for name in files:
-        found = sorted((REPOSITORY / name).rglob("*.py")) or [REPOSITORY / name]
-        yield from (
-            str(each.relative_to(REPOSITORY)) for each in found if each.name != "__init__.py"
-        )
+class Covering:
+    """Runs in place of pytest's loop over the tests: one row of each, and notes which lines each of them runs."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Write which tests run which line of which file, and the file as it was then."""
+        files = list(_each_file(["service"]))
+        hits = _note_lines(files)
+        _warm_up(session)
+        parts = [MUTANTS / f"covered-{number}.json" for number in range(PROCESSES)]
+        items = _take_rows(session.items)
+        children = [
+            _fork(functools.partial(_cover, items[at::PROCESSES], hits, part))
+            for at, part in enumerate(parts)
+        ]
+        for child in children:
+            os.waitpid(child, 0)
+        lines: dict[str, dict[str, list[str]]] = {}
+        for part in parts:
+            for test, numbers in json.loads(part.read_text()).items():
+                for number in numbers:
+                    at, line = divmod(number, LINES)
+                    lines.setdefault(files[at], {}).setdefault(str(line), []).append(test)
+        sources = {file: (REPOSITORY / file).read_text() for file in lines}
+        COVERED.write_text(json.dumps({"lines": lines, "sources": sources}))
+        return True
 
 
-def _judge_all(file: str) -> None:
-    """Judge what is not judged yet, and print what survived."""
-    name = file.removesuffix(".py").replace("/", "-")
-    session, configuration = MUTANTS / f"{name}.sqlite", MUTANTS / f"{name}.toml"
-    unchanged = COPY / f"{file}{BEFORE}"
-    if not unchanged.exists() or unchanged.read_bytes() != (COPY / file).read_bytes():
-        session.unlink(missing_ok=True)
-        shutil.copy2(COPY / file, unchanged)
-    command = shlex.join([sys.executable, "-m", "scripts.mutants", "--judge", file, str(COVERAGE)])
-    configuration.write_text(CONFIGURATION.format(file=file, seconds=SECONDS, command=command))
-    if not session.exists():
-        _run("cosmic-ray", "init", str(configuration), str(session))
-        _run("cr-filter-operators", str(session), str(configuration))
-    _run("cosmic-ray", "baseline", str(configuration))  # without a change the tests pass
-    _run("cosmic-ray", "exec", str(configuration), str(session))
-    _run("cr-report", str(session), "--surviving-only", "--show-diff")
-
-
-def _run(program: str, *arguments: str) -> None:
-    subprocess.run([PROGRAMS / program, *arguments], cwd=COPY, check=True)
-
-
-def judge(file: str, coverage: str) -> None:
-    """Run the tests of the changed lines, in place of this process."""
-    tests = sorted(_find_tests(Path(file), coverage))
-    if tests:
-        os.environ["COVERAGE_FILE"] = os.devnull
-        os.execv(sys.executable, [*PYTEST, "-x", *tests[:: len(tests) // MOST + 1]])  # noqa: S606
-
-
-def _find_tests(file: Path, coverage: str) -> set[str]:
-    """Return the tests that run the changed lines."""
-    before = Path(f"{file}{BEFORE}").read_text().splitlines()
-    changes = SequenceMatcher(None, before, file.read_text().splitlines()).get_opcodes()
-    data = CoverageData(coverage)
-    data.read()
-    tests = {
-        line: {context.partition("|")[0] for context in contexts if context}
-        for line, contexts in data.contexts_by_lineno(str(file.absolute())).items()
-    }
-    changed = [
-        line + 1 for tag, start, end, *_ in changes if tag != "equal" for line in range(start, end)
+def _take_rows(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return one row of each test, and every row of the tables that are made to be a table."""
+    first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+    return [
+        item
+        for item in items
+        if first[item.nodeid.partition("[")[0]] is item or item.nodeid.startswith(TABLES)
     ]
-    return set().union(*(_tests_before(line, tests) for line in changed))
 
 
-def _tests_before(line: int, tests: Mapping[int, set[str]]) -> set[str]:
-    """Return the tests that run a line, or else the nearest one before it that any test runs."""
-    while line and not tests.get(line):
-        line -= 1
-    return tests.get(line, set())
+def _note_lines(files: Sequence[str]) -> set[int]:
+    """Let each statement of the service note its line, in the set that is returned."""
+    hits: set[int] = set()
+    vars(builtins)[NOTE] = hits.add
+    functions = _find_functions()
+    for at, file in enumerate(files):
+        name = str(REPOSITORY / file)
+        for code in instrument(name, (REPOSITORY / file).read_text(), NOTE, at * LINES):
+            for function in functions.get((name, code.co_qualname), ()):
+                if function.__code__.co_firstlineno == code.co_firstlineno:
+                    function.__code__ = code
+    return hits
+
+
+def _cover(items: Sequence[pytest.Item], hits: set[int], part: Path) -> None:
+    covered: dict[str, list[int]] = {}
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        hits.clear()
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        covered[item.nodeid] = sorted(hits)
+    part.write_text(json.dumps(covered))
+
+
+def _fork(run: Callable[[], None]) -> int:
+    """Run this in a process of its own, without output; return its number."""
+    child = os.fork()
+    if child:
+        return child
+    os.setpgid(0, 0)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(devnull, stream)
+    try:
+        run()
+    finally:
+        os._exit(0)
+
+
+class Covered:
+    """Which tests run a line of a file, as it is now."""
+
+    def __init__(self, covered: Mapping[str, Any]) -> None:
+        """Take the measurement of before."""
+        self._lines: Mapping[str, Mapping[str, Sequence[str]]] = covered["lines"]
+        self._sources: Mapping[str, str] = covered["sources"]
+
+    def find_tests(self, file: str, line: int) -> set[str]:
+        """Return the tests of a line, or else of the nearest one before it that any test runs."""
+        if file not in self._lines:
+            return set()
+        lines = self._lines[file]
+        at = _line_before(self._sources[file], (REPOSITORY / file).read_text(), line)
+        while at and not lines.get(str(at)):
+            at -= 1
+        return set(lines.get(str(at), ()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _line_before(before: str, now: str, line: int) -> int:
+    """Return where a line was when the coverage was measured, or where the lines around it were."""
+    if before == now:
+        return line
+    opcodes = SequenceMatcher(None, before.splitlines(), now.splitlines(), autojunk=False)
+    for tag, start, _, now_start, now_end in opcodes.get_opcodes():
+        if now_start < line <= now_end:
+            return start + (line - now_start if tag == "equal" else 1)
+    return line
+
+
+class Judge:
+    """Runs in place of pytest's loop over the tests: a few of them for each change, in a process of its own."""
+
+    def __init__(self, files: Sequence[str], number: int, seed: int) -> None:
+        """Take the files, and how many changes of each are judged."""
+        self._files = files
+        self._number = number
+        self._random = random.Random(seed)  # noqa: S311 - no secret
+        self._seed = seed
+        self._noticed: dict[str, Counter[str]] = {}
+        """By file the tests that noticed a change: they are tried first."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Judge all changes."""
+        covered = Covered(json.loads(COVERED.read_text()))
+        rows: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        functions = _find_functions()
+        known = {_key(line) for line in JUDGED.read_text().splitlines()} if JUDGED.exists() else ()
+        _warm_up(session)
+        for file in self._files:
+            mutants = find_mutants(str(REPOSITORY / file), (REPOSITORY / file).read_text())
+            sample = take_sample(mutants, self._number, self._seed)
+            counts: Counter[str] = Counter()
+            for mutant in sample:
+                if str(mutant) in known:
+                    continue
+                tests = covered.find_tests(file, mutant.line)
+                where = functions.get((mutant.file, mutant.code.co_qualname), [])
+                verdict = self._judge(session, mutant, where, tests, rows)
+                counts[verdict.partition(" ")[0]] += 1
+                if verdict != "noticed":
+                    sys.stdout.write(f"{verdict}: {_relative(mutant)}\n")
+                with JUDGED.open("a") as judged:
+                    judged.write(json.dumps({"mutant": str(mutant), "verdict": verdict}) + "\n")
+            found = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+            sys.stdout.write(f"== {file}: {len(mutants)} changes, {found or 'none judged'}\n")
+            sys.stdout.flush()
+        return True
+
+    def _judge(
+        self,
+        session: pytest.Session,
+        mutant: Mutant,
+        functions: Sequence[FunctionType],
+        tests: set[str],
+        rows: Mapping[str, Sequence[pytest.Item]],
+    ) -> str:
+        """Return `noticed`, `survived` with the number of tests, `untested`, or `unreachable`, if no function is found."""
+        if not functions:
+            return "unreachable"
+        items = self._order(mutant.file, tests, rows)
+        if not items:
+            return "untested"
+        noticed = self._noticed.setdefault(mutant.file, Counter())
+        for part in (items[:FEW], items[FEW:MANY]):
+            failed = _run(session, mutant, functions, part) if part else None
+            if failed is not None:
+                noticed[failed.partition("[")[0]] += 1
+                return "noticed"
+        return f"survived {min(len(items), MANY)} tests"
+
+    def _order(
+        self, file: str, tests: set[str], rows: Mapping[str, Sequence[pytest.Item]]
+    ) -> list[pytest.Item]:
+        """Return the rows of tests: those that noticed changes of this file first, then a few of each, then the rest."""
+        noticed = self._noticed.get(file, Counter())
+        measured: dict[str, list[str]] = {}
+        for test in tests:
+            measured.setdefault(test.partition("[")[0], []).append(test)
+        names = sorted(measured)
+        self._random.shuffle(names)
+        names.sort(key=lambda name: -noticed[name])
+        first: list[pytest.Item] = []
+        later: list[pytest.Item] = []
+        for name in names:
+            every = list(rows.get(name, ()))
+            if len(measured[name]) > 1:  # measured row by row
+                every = [item for item in every if item.nodeid in measured[name]]
+            self._random.shuffle(every)
+            first.extend(every[:ROWS])
+            later.extend(every[ROWS:])
+        return [*first, *later]
+
+
+def _key(line: str) -> str:
+    return str(json.loads(line)["mutant"])
+
+
+def _relative(mutant: Mutant) -> str:
+    return str(mutant).replace(f"{REPOSITORY}/", "")
+
+
+def _find_functions() -> dict[tuple[str, str], list[FunctionType]]:
+    """Return the functions of the service by file and qualified name."""
+    functions: dict[tuple[str, str], list[FunctionType]] = {}
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType):
+            code = one.__code__
+            functions.setdefault((code.co_filename, code.co_qualname), []).append(one)
+    return functions
+
+
+def _warm_up(session: pytest.Session) -> None:
+    """Run one test, so that what all tests share is made once and not in each process."""
+    one = next(item for item in session.items if re.search("test_client_credentials", item.nodeid))
+    other = next(item for item in session.items if item.path.parent != one.path.parent)
+    one.config.hook.pytest_runtest_protocol(item=one, nextitem=other)
+
+
+def _run(
+    session: pytest.Session,
+    mutant: Mutant,
+    functions: Sequence[FunctionType],
+    items: Sequence[pytest.Item],
+) -> str | None:
+    """Return the test that failed, or that did not end; None if all passed."""
+    reader, writer = os.pipe()
+    child = _fork(functools.partial(_run_changed, session, mutant, functions, items, writer))
+    os.close(writer)
+    ends = time.monotonic() + SECONDS
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > ends:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            break
+        time.sleep(0.02)
+    with os.fdopen(reader) as pipe:
+        *_, last = pipe.read().splitlines() or [""]
+    return None if last == "passed" else last
+
+
+def _run_changed(
+    session: pytest.Session,
+    mutant: Mutant,
+    functions: Sequence[FunctionType],
+    items: Sequence[pytest.Item],
+    writer: int,
+) -> None:
+    for function in functions:
+        function.__code__ = mutant.code
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        os.write(writer, f"{item.nodeid}\n".encode())
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            return
+    os.write(writer, b"passed\n")
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--judge":
-        judge(*sys.argv[2:])
-    else:
-        split = sys.argv.index("--")
-        main(sys.argv[1:split], sys.argv[split + 1 :])
+    main()

@@ -24,7 +24,7 @@ from tests.global_revocation.okta import (
 )
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import reload
+from tests.identity_providers.journey import provider_entry, reload
 
 pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#5")
 
@@ -111,6 +111,21 @@ async def test_a_client_reaches_users_of_providers_by_their_issuer(
     body = iss_sub(okta.provider.issuer, "their-alice")
     assert (await ask_as(app.service, "siem", body)).status == 204
     assert not await app.service.is_active(tokens["access_token"])
+
+
+async def test_a_provider_of_another_issuer_hides_no_user_of_the_one_that_is_named(
+    start: Start, config: dict[str, Any], fake: FakeProvider
+) -> None:
+    unrelated = provider_entry("https://unrelated.example", name="unrelated")
+    config["identity_providers"].insert(0, unrelated)
+    service = await start(config)
+    app = ClientApp(service, Browser(service.issuer))
+    sent = await app.authorize(acr_values="idp:upstream")
+    page = await app.browser.get(fake.answer(sent))
+    tokens = await app.redeem(page.parameters["code"])
+    assert (await ask_as(service, "siem", iss_sub(fake.issuer, "their-alice"))).status == 204
+    assert not await service.is_active(tokens["access_token"])
+    await app.browser.close()
 
 
 @pytest.mark.parametrize("trusted", [True, False])
