@@ -17,7 +17,7 @@ pytestmark = pytest.mark.rfc("6749#2.3.1")
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """Machine and api1 have a new secret without end, one that ends soon, and one that has ended."""
+    """Machine and api1 have a new secret without end, two that end soon, and one that has ended."""
 
     def at(**span: float) -> str:
         return (datetime.now(UTC) + timedelta(**span)).isoformat()
@@ -25,6 +25,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     secrets = [
         {"sha256": hashed("new")},
         {"sha256": hashed("ending"), "expires_at": at(minutes=10)},
+        {"sha256": hashed("later"), "expires_at": at(minutes=20)},
         {"sha256": hashed("ended"), "expires_at": at(minutes=-1)},
     ]
     client_in(config, "machine")["client_secrets"] = secrets
@@ -53,6 +54,7 @@ async def test_a_secret_expires_by_itself(service: RunningService, clock: Clock)
     assert await status(service, "ending") == (200, 200)
     clock.forward(minutes=11)
     assert await status(service, "ending") == (401, 401)
+    assert await status(service, "later") == (200, 200)
     assert await status(service, "new") == (200, 200)
 
 
