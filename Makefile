@@ -39,15 +39,18 @@ test: .venv/developing tools ## all tests, on the embedded store and on a real R
 QUICK := $(addprefix tests/,architecture authorize caching ciba claims clients config consent device discovery dpop \
 	introspection jwt_bearer polling pushed_requests refusals request_objects revocation token token_exchange tokens userinfo)
 
+# Tests that judge changes of the code: those of QUICK without the ones of the repository and its commands, and more.
+JUDGES := $(filter-out %/architecture %/config %/caching,$(QUICK)) $(addprefix tests/,client_keys encryption extension_grants \
+	global_revocation id_jag identity jarm logout mutual_tls pairwise path_aliases profiles properties rich_requests taken_over \
+	tenants workloads)
+
 .PHONY: test-quick
 test-quick: .venv/developing ## one row of each test in the folders of QUICK, on the embedded store: a minute, between two edits
 	$(PYTEST) --quick $(QUICK)
 
 .PHONY: mutants
-mutants: .venv/developing ## small changes of FILES="service/protocol …" that no test of QUICK notices; hours for a folder, goes on where it ended
-	@[ -x build/mutants/venv/bin/pip ] || $(BIN)/python -m venv build/mutants/venv
-	@build/mutants/venv/bin/pip install -q --require-hashes -r requirements-mutants.lock
-	nice -n 15 $(BIN)/python -m scripts.mutants $(QUICK) -- $(FILES)
+mutants: .venv/developing ## small changes of FILES="service/protocol …", SAMPLE=20 of each file, that no test of JUDGES notices; goes on where it ended
+	nice -n 15 $(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10000) --files $(FILES) --tests $(JUDGES)
 
 .PHONY: test-elsewhere
 test-elsewhere: .venv/developing tools ## the tests of the store, or TESTS=…, on PYTHON=python3.13 or SERVER=/usr/bin/valkey-server
@@ -248,7 +251,6 @@ lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install -c requirements-all.lock -o requirements-ldap.lock
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) $(WHEELS) --group install --group dev -c requirements-all.lock -o requirements-dev.lock
 	$(BIN)/uv pip compile $(LOCKING) --group uv -c requirements-dev.lock -o requirements-uv.lock
-	$(BIN)/uv pip compile $(LOCKING) --group mutants -o requirements-mutants.lock
 	$(BIN)/uv pip compile $(LOCKING) --group site -o requirements-site.lock
 # All extras but ldap, which has to be compiled.
 WHEELS := --extra bcrypt --extra sql --extra tracing

@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -79,7 +80,7 @@ class Covering:
         files = list(_each_file(["service"]))
         hits = _note_lines(files)
         _warm_up(session)
-        parts = [MUTANTS / f"covered-{number}.json" for number in range(PROCESSES)]
+        parts = [MUTANTS / f"covered-{number}.jsonl" for number in range(PROCESSES)]
         items = _take_rows(session.items)
         children = [
             _fork(functools.partial(_cover, items[at::PROCESSES], hits, part))
@@ -87,15 +88,22 @@ class Covering:
         ]
         for child in children:
             os.waitpid(child, 0)
-        lines: dict[str, dict[str, list[str]]] = {}
-        for part in parts:
-            for test, numbers in json.loads(part.read_text()).items():
-                for number in numbers:
-                    at, line = divmod(number, LINES)
-                    lines.setdefault(files[at], {}).setdefault(str(line), []).append(test)
-        sources = {file: (REPOSITORY / file).read_text() for file in lines}
-        COVERED.write_text(json.dumps({"lines": lines, "sources": sources}))
+        join_covered(files, parts)
         return True
+
+
+def join_covered(files: Sequence[str], parts: Sequence[Path]) -> None:
+    """Write which tests run each line of each file."""
+    lines: dict[str, dict[str, list[int]]] = {}
+    tests: list[str] = []
+    for part in parts:
+        for test, numbers in map(json.loads, part.read_text().splitlines()):
+            tests.append(test)
+            for number in numbers:
+                at, line = divmod(number, LINES)
+                lines.setdefault(files[at], {}).setdefault(str(line), []).append(len(tests) - 1)
+    sources = {file: (REPOSITORY / file).read_text() for file in lines}
+    COVERED.write_text(json.dumps({"tests": tests, "lines": lines, "sources": sources}))
 
 
 def _take_rows(items: Sequence[pytest.Item]) -> list[pytest.Item]:
@@ -112,6 +120,7 @@ def _note_lines(files: Sequence[str]) -> set[int]:
     """Let each statement of the service note its line, in the set that is returned."""
     hits: set[int] = set()
     vars(builtins)[NOTE] = hits.add
+    _import_all(files)
     functions = _find_functions()
     for at, file in enumerate(files):
         name = str(REPOSITORY / file)
@@ -122,13 +131,20 @@ def _note_lines(files: Sequence[str]) -> set[int]:
     return hits
 
 
+def _import_all(files: Sequence[str]) -> None:
+    """Import the modules that the service imports where it first needs them."""
+    for file in files:
+        if not file.endswith("__main__.py"):
+            import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+
+
 def _cover(items: Sequence[pytest.Item], hits: set[int], part: Path) -> None:
-    covered: dict[str, list[int]] = {}
-    for item, following in zip(items, [*items[1:], None], strict=True):
-        hits.clear()
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        covered[item.nodeid] = sorted(hits)
-    part.write_text(json.dumps(covered))
+    with part.open("w") as covered:
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            hits.clear()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            covered.write(json.dumps([item.nodeid, sorted(hits)]) + "\n")
+            covered.flush()
 
 
 def _fork(run: Callable[[], None]) -> int:
@@ -147,11 +163,12 @@ def _fork(run: Callable[[], None]) -> int:
 
 
 class Covered:
-    """Which tests run a line of a file, as it is now."""
+    """Knows the tests that run a line of a file, as it is now."""
 
     def __init__(self, covered: Mapping[str, Any]) -> None:
         """Take the measurement of before."""
-        self._lines: Mapping[str, Mapping[str, Sequence[str]]] = covered["lines"]
+        self._tests: Sequence[str] = covered["tests"]
+        self._lines: Mapping[str, Mapping[str, Sequence[int]]] = covered["lines"]
         self._sources: Mapping[str, str] = covered["sources"]
 
     def find_tests(self, file: str, line: int) -> set[str]:
@@ -162,7 +179,7 @@ class Covered:
         at = _line_before(self._sources[file], (REPOSITORY / file).read_text(), line)
         while at and not lines.get(str(at)):
             at -= 1
-        return set(lines.get(str(at), ()))
+        return {self._tests[number] for number in lines.get(str(at), ())}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -196,6 +213,7 @@ class Judge:
         rows: dict[str, list[pytest.Item]] = {}
         for item in session.items:
             rows.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        _import_all(self._files)
         functions = _find_functions()
         known = {_key(line) for line in JUDGED.read_text().splitlines()} if JUDGED.exists() else ()
         _warm_up(session)
@@ -256,7 +274,7 @@ class Judge:
         later: list[pytest.Item] = []
         for name in names:
             every = list(rows.get(name, ()))
-            if len(measured[name]) > 1:  # measured row by row
+            if name.startswith(TABLES):  # measured row by row
                 every = [item for item in every if item.nodeid in measured[name]]
             self._random.shuffle(every)
             first.extend(every[:ROWS])
@@ -274,6 +292,7 @@ def _relative(mutant: Mutant) -> str:
 
 def _find_functions() -> dict[tuple[str, str], list[FunctionType]]:
     """Return the functions of the service by file and qualified name."""
+    gc.unfreeze()  # pytest hides from it what it has collected
     functions: dict[tuple[str, str], list[FunctionType]] = {}
     for one in gc.get_objects():
         if isinstance(one, FunctionType):

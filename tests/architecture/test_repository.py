@@ -31,7 +31,6 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
         ("requirements-ldap.lock", [*chain(*EXTRAS.values())]),
         ("requirements-dev.lock", [one for one in GROUPS["dev"] if isinstance(one, str)]),
         ("requirements-uv.lock", GROUPS["uv"]),
-        ("requirements-mutants.lock", GROUPS["mutants"]),
         ("requirements-site.lock", GROUPS["site"]),
     ],
     ids=[
@@ -41,7 +40,6 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
         "all-extras",
         "development",
         "uv",
-        "mutants",
         "site",
     ],
 )
