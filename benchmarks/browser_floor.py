@@ -16,7 +16,7 @@ from argon2 import PasswordHasher
 from benchmarks.users import CHEAP_HASH
 from benchmarks.work import SECRET
 from service.keys.jose import Key, verify
-from service.keys.sealing import cipher_from_id
+from service.keys.sealing import open_by_id, seal_as_before, seal_by_id
 from service.store.engine.channels import Multiplexed
 from service.store.verbs import INDEX_ADD, Command, lengthen
 
@@ -28,6 +28,7 @@ DIGEST, TTL = "d" * 43, 3600
 RECORD, CODE = b'"' + b"r" * 380 + b'"', b'+"' + b"c" * 130 + b'"'
 """As long as a session or an authorization, and a code, are as records."""
 NOW, THEN = 1_795_000_000, 1_795_003_600
+_ID = "i" * 26
 
 
 def _index(key: str) -> Command:
@@ -99,8 +100,10 @@ class BrowserFloor:
     redis: Multiplexed
     es256: Key
     jwt: str
-    sealed: str
+    parked: str
     """The parameters of a request that waits, encrypted."""
+    pushed: str
+    """The same of a request that its client has pushed."""
 
     def handlers(self) -> Mapping[str, Callable[[web.Request], Awaitable[web.Response]]]:
         """The endpoint at `/<name>`."""
@@ -136,7 +139,7 @@ class BrowserFloor:
         """The same of a request that is read, decrypted and used up."""
         parse_qsl(request.query_string)
         await self._ask(*READ_PARKED, READ_SESSION)
-        self._open()
+        _open(self.pushed)
         await self._ask(READ_FACTORS)
         await self._ask(*WRITE_GRANT, CLAIM, UNPARK)
         return _see_other(LOCATION)
@@ -144,14 +147,14 @@ class BrowserFloor:
     async def authorize_parked(self, request: web.Request) -> web.Response:
         """A request encrypted and kept."""
         parse_qsl(request.query_string)
-        await self._ask(_park())
+        await self._ask(_keep(seal(seal_as_before)))
         return _see_other(LOCATION[:80])
 
     async def login_page(self, request: web.Request) -> web.Response:
         """A request read and decrypted, a challenge written, and a page."""
         parse_qsl(request.query_string)
         await self._ask(*READ_PARKED)
-        self._open()
+        _open(self.parked)
         await self._ask(("SET", f"{PARKED}:wc", DIGEST, "EX", TTL))
         return _page(request, "login")
 
@@ -159,7 +162,7 @@ class BrowserFloor:
         """A request read, a password verified in a thread, a session and a code written."""
         await _form(request)
         await self._ask(*READ_PARKED, *READ_FAILURES)
-        self._open()
+        _open(self.parked)
         await asyncio.to_thread(PasswordHasher().verify, CHEAP_HASH, SECRET)
         await self._ask(READ_FACTORS)
         await self._ask(*BEGIN_SESSION, *WRITE_GRANT, CLAIM, UNPARK)
@@ -169,7 +172,7 @@ class BrowserFloor:
         """A session and a request read, and a code written."""
         await _form(request)
         await self._ask(*READ_PARKED, READ_SESSION)
-        self._open()
+        _open(self.parked)
         await self._ask(READ_CONSENT, READ_FACTORS)
         await self._ask(*WRITE_GRANT, CLAIM, UNPARK)
         return _see_other(LOCATION)
@@ -197,7 +200,7 @@ class BrowserFloor:
     async def push(self, request: web.Request) -> web.Response:
         """A request encrypted and kept."""
         await _form(request)
-        await self._ask(_park())
+        await self._ask(_keep(seal(seal_by_id)))
         return web.Response(body=PUSHED, status=201, content_type="application/json")
 
     async def device_page(self, request: web.Request) -> web.Response:
@@ -206,9 +209,6 @@ class BrowserFloor:
 
     async def _ask(self, *commands: Command) -> None:
         await self.redis.ask(commands, seconds=PATIENCE)
-
-    def _open(self) -> None:
-        orjson.loads(cipher_from_id("i" * 26, b"floor").decrypt(self.sealed))
 
 
 def set_up_pages(app: web.Application) -> None:
@@ -221,14 +221,18 @@ def set_up_pages(app: web.Application) -> None:
     aiohttp_jinja2.setup(app, loader=jinja2.DictLoader({"base.html": BASE, **pages}))
 
 
-def seal() -> str:
+def seal(by: Callable[[bytes, str, bytes], str]) -> str:
     """Return the parameters of a request as they are kept while their user is asked."""
     params = {"client_id": "web", "scope": "openid profile api1", "state": "s" * 180}
-    return cipher_from_id("i" * 26, b"floor").encrypt(orjson.dumps(params)).decode()
+    return by(orjson.dumps(params), _ID, b"floor")
 
 
-def _park() -> Command:
-    return ("SET", f"{PARKED}:pn", seal(), "EX", TTL)
+def _open(sealed: str) -> None:
+    orjson.loads(open_by_id(sealed, _ID, b"floor"))
+
+
+def _keep(sealed: str) -> Command:
+    return ("SET", f"{PARKED}:pn", sealed, "EX", TTL)
 
 
 async def _form(request: web.Request) -> dict[str, str]:

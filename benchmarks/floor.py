@@ -28,6 +28,7 @@ from benchmarks.browser_floor import (
 )
 from service.clients.proofs import read_proof
 from service.keys.jose import Key, verify
+from service.keys.sealing import seal_as_before, seal_by_id
 from service.store.engine.channels import Multiplexed
 from service.store.engine.server import Server
 from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, lengthen, new_pace, pace
@@ -235,7 +236,10 @@ async def _serve(port: int, redis_url: str) -> None:
     )
     paced = ("SET", PACE_KEY, orjson.dumps(new_pace(5)))
     await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT, paced], seconds=PATIENCE)
-    for_browsers = BrowserFloor(redis=floor.redis, es256=es256, jwt=floor.jwt, sealed=seal())
+    parked, pushed = seal(seal_as_before), seal(seal_by_id)
+    for_browsers = BrowserFloor(
+        redis=floor.redis, es256=es256, jwt=floor.jwt, parked=parked, pushed=pushed
+    )
     kept = [READ_SESSION, *READ_PARKED[:1], ("GET", f"{GRANT}:az"), ("GET", f"{GRANT}:at:{DIGEST}")]
     await floor.redis.ask([("SET", key, RECORD) for _, key in kept], seconds=PATIENCE)
     app = web.Application()

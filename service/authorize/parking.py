@@ -6,18 +6,17 @@ The store knows the id's hash only: the parameters are encrypted with a key that
 from __future__ import annotations
 
 import hmac
-import secrets
 
 import msgspec
-from cryptography.fernet import InvalidToken
 from msgspec.structs import replace
 
-from service.keys.sealing import cipher_from_id
+from service.keys.sealing import Unreadable, open_by_id, seal_as_before, seal_by_id
 from service.model.client import Client, client_mark
 from service.model.handle import digest, new_selector
 from service.model.session import Answers, SealedRequest
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
+from service.protocol.octets import random_text
 from service.protocol.params import Params
 from service.store.room import Room
 from service.store.stores import Stores
@@ -109,14 +108,18 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
         """
         kept = self._encode(params)
         await self.room.take_for_request(len(kept), address=address)
-        parked_id, write = self._seal(kept, params, browser=browser, lifetime=LIFETIME)
+        parked_id = _new_id(params)
+        sealed = seal_as_before(kept, parked_id, _PURPOSE)
+        write = self._put(sealed, parked_id, browser=browser, lifetime=LIFETIME)
         await self.stores.kv.write(write)
         return parked_id
 
     async def push(self, params: Params, client: Client, *, address: str) -> str:
         """Keep the request of a client for the first browser that comes with its id, which this returns (RFC 9126 §2.2)."""
         kept, lifetime = self._encode(params), client.pushed_authorization_lifetime
-        parked_id, write = self._seal(kept, params, browser=None, lifetime=lifetime)
+        parked_id = _new_id(params)
+        sealed = seal_by_id(kept, parked_id, _PURPOSE)  # 0.2.0 took none that could be read there
+        write = self._put(sealed, parked_id, browser=None, lifetime=lifetime)
         await self.room.take(client, write, address=address)
         await self.stores.kv.write(write)
         return parked_id
@@ -130,18 +133,10 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest("the parameters are too long to be kept while the user is asked")
         return kept
 
-    def _seal(
-        self, kept: bytes, params: Params, *, browser: str | None, lifetime: int
-    ) -> tuple[str, Command]:
-        """Return a new id, and what writes the request under it."""
-        parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
-        record = SealedRequest(
-            sealed=cipher_from_id(parked_id, _PURPOSE).encrypt(kept).decode(),
-            browser_digest=None if browser is None else digest(browser),
-            answers=Answers(),
-        )
-        place = self._place(parked_id)
-        return parked_id, self.stores.parked.put(record, place, ttl=lifetime)
+    def _put(self, sealed: str, parked_id: str, *, browser: str | None, lifetime: int) -> Command:
+        owner = None if browser is None else digest(browser)
+        record = SealedRequest(sealed=sealed, browser_digest=owner, answers=Answers())
+        return self.stores.parked.put(record, self._place(parked_id), ttl=lifetime)
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request with this id; raise InvalidRequest if another browser began it."""
@@ -185,9 +180,13 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
         return digest(f"{self.purpose} {parked_id}")
 
 
+def _new_id(params: Params) -> str:
+    return random_text(16) + client_mark(params.get("client_id") or "")
+
+
 def _open(parked_id: str, record: SealedRequest) -> ParkedRequest | None:
     try:
-        values = _decode(cipher_from_id(parked_id, _PURPOSE).decrypt(record.sealed))
-    except (InvalidToken, msgspec.MsgspecError):
+        values = _decode(open_by_id(record.sealed, parked_id, _PURPOSE))
+    except (Unreadable, msgspec.MsgspecError):
         return None
     return ParkedRequest(id=parked_id, params=Params(values), record=record)

@@ -11,11 +11,10 @@ import secrets
 from collections.abc import Mapping
 
 import msgspec
-from cryptography.fernet import InvalidToken
 from msgspec.structs import replace
 
 from service.clock import clock
-from service.keys.sealing import cipher_from_id
+from service.keys.sealing import Unreadable, open_by_id, seal_as_before
 from service.model.handle import digest
 from service.model.session import ProviderSession, SealedSignIn, Session
 from service.store.stores import Stores
@@ -91,7 +90,7 @@ class PartialSignIns(msgspec.Struct, frozen=True):
     ) -> PartialSignIn:
         partial_id = secrets.token_urlsafe(32)
         partial = PartialSignIn(id=partial_id, sign_in=sign_in, parked_id=parked_id)
-        sealed = cipher_from_id(partial_id, _PURPOSE).encrypt(msgspec.json.encode(partial)).decode()
+        sealed = seal_as_before(msgspec.json.encode(partial), partial_id, _PURPOSE)
         record = SealedSignIn(sealed=sealed, browser_digest=digest(browser))
         kept = self.stores.partial_sign_ins.put(record, digest(partial_id), ttl=LIFETIME)
         await self.stores.kv.write(kept, note_fresh_login(self.stores, fresh_login, partial))
@@ -104,8 +103,8 @@ class PartialSignIns(msgspec.Struct, frozen=True):
         if record is None or not hmac.compare_digest(record.browser_digest, digest(browser)):
             return None
         try:
-            return _decode(cipher_from_id(partial_id, _PURPOSE).decrypt(record.sealed))
-        except (InvalidToken, msgspec.MsgspecError):
+            return _decode(open_by_id(record.sealed, partial_id, _PURPOSE))
+        except (Unreadable, msgspec.MsgspecError):
             return None
 
     async def end(self, partial: PartialSignIn) -> bool:
