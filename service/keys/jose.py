@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,8 +12,10 @@ from typing import Any, NewType
 
 import msgspec
 import orjson
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, OctKey, RSAKey
@@ -25,7 +26,7 @@ from service.events.timings import EmitTiming, Signed, ignore_timing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS, KEYS, MAC_ALGORITHMS, MIN_RSA_BITS
 from service.protocol import json_input
 from service.protocol.authorization_details import PARAMETER
-from service.protocol.octets import base64url
+from service.protocol.octets import base64url, decode_base64url
 
 VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 """Claims whose signature was verified, or that come from the service's own store."""
@@ -157,9 +158,12 @@ class Key:
 
     def verifies(self, signed: bytes, signature: bytes) -> bool:
         try:
-            return JWSRegistry.algorithms[self.alg].verify(signed, signature, self.material)
-        except (JoseError, ValueError):
+            if self.alg != "ES256":
+                return JWSRegistry.algorithms[self.alg].verify(signed, signature, self.material)
+            self.material.public_key.verify(der_signature(signature), signed, _ES256)
+        except (JoseError, ValueError, InvalidSignature):
             return False
+        return True
 
 
 def _read_own_rsa(jwk: Any) -> RSAKey:
@@ -219,6 +223,14 @@ def raw_signature(der: bytes) -> bytes:
     return r[-_P256_BYTES:].rjust(_P256_BYTES, b"\0") + s[-_P256_BYTES:].rjust(_P256_BYTES, b"\0")
 
 
+def der_signature(raw: bytes) -> bytes:
+    """Return the signature that `raw_signature` has made; ValueError for one of another length."""
+    if len(raw) != 2 * _P256_BYTES:
+        raise ValueError("the signature has another length")
+    r, s = (int.from_bytes(half, "big") for half in (raw[:_P256_BYTES], raw[_P256_BYTES:]))
+    return encode_dss_signature(r, s)
+
+
 def looks_like_jwt(token: str) -> bool:
     """Whether the text has three parts and is not too long (RFC 7519 §3)."""
     return len(token) <= MAX_JWT_LENGTH and token.count(".") == _DOTS
@@ -275,7 +287,7 @@ def require_claims(claims: VerifiedClaims, types: Mapping[str, type | tuple[type
 def _decode(text: str) -> bytes:
     """Decode base64url; other spellings of the same bytes are refused (RFC 7515 §2)."""
     try:
-        content = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        content = decode_base64url(text)  # which passes over characters that mean nothing
     except ValueError as error:
         raise JwtRefused("a part of it is not base64url") from error
     if base64url(content) != text:

@@ -260,7 +260,11 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     def find_api(self, identifier: str) -> ApiResource | None:
         """Return the API of this name, or of this URL as RFC 3986 §6.2 compares it."""
         api = self.apis_by_identifier.get(identifier)
-        return api or self.apis_by_identifier.get(normalize_url(identifier) or "")
+        if (
+            api is not None or "://" not in identifier
+        ):  # nearly always, and to take a URL apart is slow
+            return api
+        return self.apis_by_identifier.get(normalize_url(identifier) or "")
 
     def spell(self, identifiers: Iterable[str]) -> tuple[str, ...]:
         """Return names and URLs of APIs as they are registered, each once; unknown ones stay as they are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from math import isinf
@@ -16,6 +17,9 @@ MAX_DEPTH = 32
 
 LARGEST_INTEGER = 2**53 - 1
 """Larger ones are not the same number for every reader (RFC 7493 §2.2)."""
+
+_LONG_NUMBER = re.compile(rb"[0-9]{16}")
+"""Nothing shorter is larger."""
 
 
 class JsonRefused(ValueError):
@@ -38,9 +42,12 @@ def parse_unambiguous_json(content: bytes | str) -> object:
 
     That is a member that is sent twice, and a number that is not carried on as it was sent.
     """
-    parse_json(content)  # stricter about texts than the parser that finds repeated members
+    value = parse_json(content)  # stricter about texts than the parser that finds repeated members
+    sent = content.encode() if isinstance(content, str) else content
+    if orjson.dumps(value) == sent and not _LONG_NUMBER.search(sent):
+        return value  # nothing is lost, and this takes a tenth of the time
     return json.loads(
-        content,
+        sent,
         object_pairs_hook=_members,
         parse_int=_read_integer,
         parse_float=_read_fraction,

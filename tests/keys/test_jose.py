@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import orjson
 import pytest
@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from joserfc import jwt
 
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, raw_signature, verify
+from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, der_signature, raw_signature, verify
 
 CLAIMS = {"sub": "818727", "exp": 1}
 KEY = Key.generate("ES256")
@@ -62,6 +62,40 @@ def test_a_signature_has_two_halves_of_32_bytes(r: int, s: int) -> None:
     """DER leaves zero bytes at the beginning of a number out, and puts one before a bit that would be its sign."""
     halves = r.to_bytes(32, "big") + s.to_bytes(32, "big")
     assert raw_signature(encode_dss_signature(r, s)) == halves
+    assert der_signature(halves) == encode_dss_signature(r, s)
+
+
+@pytest.mark.rfc("7518#3.4", "7515#2")
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda _: "",
+        lambda text: text[:-2],
+        lambda text: text + "AA",
+        lambda text: text + "=",
+        lambda text: text + "==",
+        lambda text: text + "\n",
+        lambda text: "-" + text,
+        lambda text: f"{text[:8]}={text[8:]}",
+        lambda text: f"{text[:8]} {text[8:]}",
+        lambda text: f"{text[:8]}é{text[8:]}",
+        lambda text: text[:-1] + chr(ord(text[-1]) + 1),
+        lambda text: text.replace("-", "+").replace("_", "/"),
+        lambda text: text[43:] + text[:43],
+    ],
+    ids=[
+        *("none", "short", "long", "padded", "padded twice", "a line", "another first"),
+        *("padded inside", "spaced", "beyond ASCII", "another last", "base64", "turned"),
+    ],
+)
+async def test_a_signature_has_one_spelling(spell: Callable[[str], str]) -> None:
+    token = signature = ""
+    while "-" not in signature and "_" not in signature:  # which base64 spells otherwise
+        token = await KEY.sign(CLAIMS, typ="at+jwt")
+        signature = token.rpartition(".")[2]
+    assert verify(token, find, typ={"at+jwt"}) == CLAIMS
+    with pytest.raises(JwtRefused):
+        verify(token.removesuffix(signature) + spell(signature), find, typ={"at+jwt"})
 
 
 @pytest.mark.parametrize("alg", SIGNING_ALGORITHMS)

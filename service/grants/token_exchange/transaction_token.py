@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import cast
-from uuid import uuid4
+from uuid import UUID
 
 import msgspec
 import orjson
@@ -25,6 +25,7 @@ from service.model.handle import new_selector
 from service.model.token_exchange import TrustDomain
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
+from service.protocol.octets import random_bytes
 from service.protocol.paths import token_endpoint_of
 from service.protocol.scope import format_scope, split_scope
 from service.protocol.token_types import TRANSACTION_TOKEN_TYP, uri_of
@@ -174,7 +175,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
             "iat": now,
             "aud": domain.name,
             "exp": expires_at,
-            "txn": before.get("txn") or str(uuid4()),
+            "txn": before.get("txn") or str(UUID(bytes=random_bytes(16), version=4)),
             "sub": origin.sub,
             "scope": format_scope(scope),
             "req_wl": f"{before['req_wl']},{by}" if before else by,
