@@ -33,6 +33,7 @@ _ALIASED = (
     *("token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint"),
     "pushed_authorization_request_endpoint",
     *("device_authorization_endpoint", "backchannel_authentication_endpoint"),
+    "global_token_revocation_endpoint",
 )
 """The endpoints at which a client may have to show its certificate (RFC 8705 §5)."""
 

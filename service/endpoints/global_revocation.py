@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clock import clock
@@ -43,8 +44,12 @@ from service.web.sent_credentials import CredentialReader, presented_token
 
 NAME = "global_token_revocation_endpoint"
 METHODS = f"{NAME}_auth_methods_supported"
-WITHOUT_FORM = ("client_secret_basic", "client_secret_jwt", "private_key_jwt")
-"""The methods that need no parameter of a form: a client sends its assertion as a bearer token."""
+CLIENT_ID = "client_id"
+WITHOUT_FORM = (
+    *("client_secret_basic", "client_secret_jwt", "private_key_jwt"),
+    *("tls_client_auth", "self_signed_tls_client_auth"),
+)
+"""The methods that need no form: a client sends its assertion as a bearer token, and its `client_id` in the JSON body."""
 
 
 class GlobalRevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +88,7 @@ class GlobalRevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             await self.rate_limit.count(name_of(caller))
             if not caller.may_revoke_subjects:
                 raise MayNotRevoke("the caller may not end the access of users")
-            identifier = read_sub_id(await json_object(request))
+            identifier = read_sub_id(_without_client_id(await json_object(request), caller))
             subjects = await self.users.find(caller, identifier)
         except OAuthError as error:
             if not isinstance(error, TemporarilyUnavailable) or isinstance(error, TooManyRequests):
@@ -133,9 +138,14 @@ class GlobalRevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             raise TemporarilyUnavailable("the signature cannot be verified now") from failure
 
     async def _authenticate_client(self, request: Message, assertion: str | None) -> Client:
-        """Return the client; it cannot send its assertion in a body that is JSON, and sends it as a bearer token (RFC 7523 §2.2)."""
+        """Return the client; it cannot send its assertion in a body that is JSON, and sends it as a bearer token (RFC 7523 §2.2).
+
+        One that has only a certificate names itself in that body (RFC 8705 §2).
+        """
         if assertion is None:
             sent = self.credentials.read(request, Params({}))
+            if sent.certificate is not None and sent.authorization is None:
+                sent = replace(sent, params=_find_client_id(await json_object(request)))
         else:
             sent = RequestCredentials.of_assertion(assertion, endpoint=request.path, now=clock())
         client = await self.client_auth.authenticate(sent)
@@ -146,6 +156,21 @@ class GlobalRevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _count_failure(self, request: Message) -> None:
         address = self.credentials.client_address.find(request)
         await self.rate_limit.count_network(address, kind="failed ")
+
+
+def _find_client_id(members: Mapping[str, object]) -> Params:
+    """Return the `client_id` of a body as a parameter, if there is one that is text."""
+    client_id = members.get(CLIENT_ID)
+    params = Params({CLIENT_ID: (client_id,)} if isinstance(client_id, str) else {})
+    params.refuse_too_long()
+    return params
+
+
+def _without_client_id(members: Mapping[str, object], caller: Caller) -> Mapping[str, object]:
+    """Return the members of a body but the `client_id` of the client that sent it; another one stays, and is refused."""
+    if isinstance(caller, Client) and members.get(CLIENT_ID) == caller.client_id:
+        return {name: value for name, value in members.items() if name != CLIENT_ID}
+    return members
 
 
 def _names_of(caller: Caller) -> tuple[str | None, str | None]:
