@@ -90,7 +90,7 @@ class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """An event on its way to one webhook."""
 
     id: str
-    """Three parts with dots between them: the webhook, the digest of what it is in order with, and the event."""
+    """Four parts with dots between them: the webhook, the digest of what it is in order with, the bytes of the event, and the event."""
     kind: str
     host: str
     subject: str | None = None
@@ -105,6 +105,11 @@ class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     @property
     def webhook(self) -> str:
         return self.id.partition(".")[0]
+
+    @property
+    def size(self) -> int:
+        """The bytes of the event."""
+        return int(self.id.split(".")[2])
 
     @property
     def event_id(self) -> str:

@@ -1,16 +1,20 @@
-"""Reads Authorization and Accept, and writes WWW-Authenticate (RFC 7617, RFC 6750 §3, RFC 9110 §12.5.1)."""
+"""Reads Authorization, Accept and Retry-After, and writes WWW-Authenticate (RFC 7617, RFC 6750 §3, RFC 9110 §10.2.3, §12.5.1)."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
+from email.utils import mktime_tz, parsedate_tz
 
 from service.protocol.errors import InvalidClient, MissingToken, OAuthError
 from service.protocol.params import Params, form_decoded
 
 MAX_ACCEPT = 1000
 """Characters; a longer Accept header is not read."""
+
+MAX_RETRY_AFTER = 64
+"""Characters; a longer Retry-After is not read."""
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')  # an open quote ends with the header, so this is linear
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
@@ -92,3 +96,16 @@ def read_qualities(accept: str) -> Mapping[str, float]:
         if _QUALITY.fullmatch(weight):
             qualities[media_range] = float(weight)
     return qualities
+
+
+def read_retry_after(value: str, *, now: int) -> int | None:
+    """Return the seconds of a Retry-After, which has their number or a date; None if it is neither (RFC 9110 §10.2.3, §5.6.7)."""
+    if len(value) > MAX_RETRY_AFTER or not value.isascii():
+        return None
+    if value.isdigit():
+        return int(value)
+    try:
+        date = parsedate_tz(value)
+        return None if date is None else max(0, mktime_tz(date) - now)
+    except (ValueError, OverflowError):
+        return None

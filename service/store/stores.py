@@ -58,6 +58,9 @@ WEBHOOKS = "webhooks"
 WEBHOOK_LIMIT = 20_000
 """Events that wait for one webhook at most."""
 
+WEBHOOK_BYTES = 32 << 20
+"""Bytes that these may have."""
+
 EVENT_LIFETIME = 8 * 86400
 """Seconds for which an event and what is known of its order are kept: a day of attempts, and a week as a dead letter."""
 
@@ -170,7 +173,8 @@ class Stores:
         self.ciba_leases = Records(prefix, "cl", bool)  # an attempt, and some seconds
         self.ciba_dead = Queue(prefix, CIBA, "cx", CIBA_DEAD)
         # Under WEBHOOKS, until EVENT_LIFETIME after the last change:
-        self.webhook_queue = Lanes(Queue(prefix, WEBHOOKS, "wq", EVENT_LIFETIME), WEBHOOK_LIMIT)
+        events = Queue(prefix, WEBHOOKS, "wq", EVENT_LIFETIME)
+        self.webhook_queue = Lanes(events, WEBHOOK_LIMIT, WEBHOOK_BYTES)
         self.webhook_deliveries = Records(prefix, "wd", WebhookDelivery)
         self.webhook_leases = Records(prefix, "wl", bool)  # an attempt, and some seconds
         self.webhook_dead = Queue(prefix, WEBHOOKS, "wx", EVENT_LIFETIME)

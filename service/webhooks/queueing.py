@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Never, cast
 
@@ -26,6 +26,9 @@ log = structlog.stdlib.get_logger(__name__)
 
 MAX_PENDING = 10_000
 """Deliveries that a process keeps while Redis does not take them."""
+
+MAX_PENDING_BYTES = 16 << 20
+"""Bytes that the events of these may have."""
 
 MAX_WRITTEN = 1000
 """Events that were written with their change, and are not emitted yet."""
@@ -58,6 +61,7 @@ class EventQueue:
                 self._wanted[kind] = (*self._wanted.get(kind, ()), webhook)
         self.pending: list[WebhookDelivery] = []
         """Those that Redis has not got yet."""
+        self._pending_bytes = 0
         self._written: dict[int, Event] = {}
         self._writing = asyncio.Lock()
         self._noted = asyncio.Event()
@@ -74,12 +78,7 @@ class EventQueue:
         webhooks = self._wanted.get(type(event))
         if webhooks is None or self._written.pop(id(event), None) is event:
             return
-        for delivery in self._make(event, webhooks):
-            if len(self.pending) < MAX_PENDING:
-                self.pending.append(delivery)
-            else:
-                self._refuse(delivery, "store_unavailable")
-        self._noted.set()
+        self._keep(self._make(event, webhooks))
 
     async def settle(self) -> None:
         """Queue what is pending, before a request is answered; return at once if Redis does not answer."""
@@ -96,6 +95,7 @@ class EventQueue:
                 some = self.pending[:STEP]
                 answers = await self._stores.kv.write(*map(self._append, some), durable=True)
                 del self.pending[: len(some)]
+                self._pending_bytes -= sum(one.size for one in some)
                 self._judge(some, answers)
 
     async def run(self) -> Never:
@@ -127,7 +127,7 @@ class EventQueue:
     ) -> list[Any]:
         """Write a change and its events in one round trip, the events first; return the answers for the change.
 
-        So an event is there whenever the change is; it is not queued again when it is emitted.
+        So an event is there whenever the change is, or in this process if it was not taken; it is not queued again when it is emitted.
         """
         deliveries = [
             delivery
@@ -138,13 +138,29 @@ class EventQueue:
         if deliveries:
             await self.settle()  # what was emitted before comes first
         commands = [self._append(delivery) for delivery in deliveries]
-        answers = await self._stores.kv.write(*commands, *writes, durable=durable)
+        try:
+            answers = await self._stores.kv.write(*commands, *writes, durable=durable)
+        except StoreUnavailable:
+            # The change may be there without its events: a full Redis deletes and adds nothing, and in a Cluster one server may fail alone.
+            self._keep(deliveries)
+            raise
         if deliveries:
             self._judge(deliveries, answers)
             self._written |= {id(one): one for one in events if type(one) in self._wanted}
             while len(self._written) > MAX_WRITTEN:
                 del self._written[next(iter(self._written))]
         return answers[len(commands) :]
+
+    def _keep(self, deliveries: Iterable[WebhookDelivery]) -> None:
+        """Let deliveries be queued soon, as many as this process may hold."""
+        for delivery in deliveries:
+            held = self._pending_bytes + delivery.size
+            if len(self.pending) < MAX_PENDING and held <= MAX_PENDING_BYTES:
+                self.pending.append(delivery)
+                self._pending_bytes = held
+            else:
+                self._refuse(delivery, "store_unavailable")
+        self._noted.set()
 
     def _append(self, delivery: WebhookDelivery) -> Command:
         put = self._stores.webhook_deliveries.put(
@@ -167,17 +183,18 @@ class EventQueue:
         subject, client_id = members.get("subject"), members.get("client_id")
         ordered = digest(str(subject or client_id or kind))[:22]
         head = self._make_head(kind, event_id, subject)
+        encoded = [encode_event(head, members, personal=one.personal) for one in webhooks]
         return [
             WebhookDelivery(
-                id=f"{webhook.id}.{ordered}.{event_id}",
+                id=f"{webhook.id}.{ordered}.{len(body)}.{event_id}",
                 kind=kind,
                 host=webhook.host,
                 subject=None if subject is None else str(subject),
                 created_at=clock(),
-                event=encode_event(head, members, personal=webhook.personal),
+                event=body.decode(),
                 traceparent=current_traceparent.get(),
             )
-            for webhook in webhooks
+            for webhook, body in zip(webhooks, encoded, strict=True)
         ]
 
     def _make_head(self, kind: str, event_id: str, subject: object) -> dict[str, object]:
@@ -200,19 +217,19 @@ class EventQueue:
 
 def encode_event(
     head: Mapping[str, object], members: Mapping[str, object], *, personal: bool
-) -> str:
+) -> bytes:
     """Return a CloudEvent as JSON (structured mode)."""
     shown = {name: value for name, value in members.items() if personal or name not in PERSONAL}
     encoded: bytes = _encode({**head, "data": shown})
     if len(encoded) > LONGEST:
         short = {name: value for name, value in shown.items() if not isinstance(value, list)}
         encoded = _encode({**head, "data": {**short, "shortened": True}})
-    return encoded.decode()
+    return encoded
 
 
-def without_personal(event: str) -> str:
+def without_personal(event: bytes) -> bytes:
     """Return a CloudEvent without names and addresses of people."""
-    head = _decode(event.encode())
+    head = _decode(event)
     members = cast("dict[str, object]", head.pop("data"))
     if PERSONAL.isdisjoint(members):
         return event

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from http import HTTPStatus
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -19,10 +20,11 @@ from service.events.webhooks import (
     WebhookGone,
     WebhookPostponed,
 )
-from service.model.outgoing import HttpBody, HttpClient, Unreachable
+from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
 from service.model.webhook import Webhook, WebhookDelivery, webhook_id
 from service.outbox.delivering import Place
 from service.outbox.queue import Outbox, spread
+from service.protocol.http_headers import read_retry_after
 from service.webhooks.queueing import without_personal
 
 CONTENT_TYPE = "application/cloudevents+json"
@@ -33,15 +35,18 @@ PAUSES = (5, 30, 120, 300, 600, 1200, 1800, 3600)
 GIVEN_UP_AFTER = 86_400
 """Seconds after an event in which it is attempted."""
 
-GONE_FOR = 3600
-"""Seconds without a request after a 410."""
+GONE_FOR = LONGEST_REST = 3600
+"""Seconds without a request after a 410, and at most after a Retry-After."""
+
+RESTS = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+"""The answers whose Retry-After counts (RFC 6585 §4, RFC 9110 §15.6.4)."""
 
 UNKNOWN = "no webhook of the configuration has its URL"
 
 
-def sign(secrets: Sequence[bytes], event_id: str, timestamp: int, body: str) -> str:
+def sign(secrets: Sequence[bytes], event_id: str, timestamp: int, body: bytes) -> str:
     """Return the value of `webhook-signature`: one signature for each secret."""
-    signed = f"{event_id}.{timestamp}.{body}".encode()
+    signed = f"{event_id}.{timestamp}.".encode() + body
     signatures = [b64encode(hmac.digest(secret, signed, sha256)).decode() for secret in secrets]
     return " ".join(f"v1,{signature}" for signature in signatures)
 
@@ -52,18 +57,36 @@ def find_by_id(webhooks: Sequence[Webhook]) -> Mapping[str, Webhook]:
     return former | {one.id: one for one in webhooks}
 
 
+def _find_rest(answer: HttpAnswer) -> int:
+    """Return the seconds for which the webhook is to get no request, by its answer."""
+    if answer.status == HTTPStatus.GONE:
+        return GONE_FOR
+    if answer.status not in RESTS:
+        return 0
+    asked = read_retry_after(answer.headers.get("Retry-After", ""), now=clock())
+    return min(asked or 0, LONGEST_REST)
+
+
+class Rest(NamedTuple):
+    """A time without requests to a webhook, and the answer that asked for it."""
+
+    until: int
+    cause: str
+
+
 class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the attempts of the webhooks' outbox.
 
-    Every answer but a 2xx is a failure, a redirect as well; bodies of answers are not read. A webhook that answers 410 gets
-    no request for an hour from this process: its events wait, as for one that is down.
+    Every answer but a 2xx is a failure, a redirect as well; bodies of answers are not read. A webhook that answers 410, or
+    asks for a rest by Retry-After, gets no request in that time from this process: its events wait, as for one that is down.
     """
 
     queue: Outbox[WebhookDelivery]
     webhooks: Mapping[str, Webhook]
     http: HttpClient
     emit: Emit
-    _gone_until: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    _rests: dict[str, Rest] = msgspec.field(default_factory=dict[str, Rest])
+    """The last one of each webhook, by its id."""
 
     async def find_place(self, delivery: WebhookDelivery) -> Place:
         webhook = self.webhooks.get(delivery.webhook)
@@ -76,9 +99,9 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
             # A replica with a newer configuration may know it; the rests grow with the event's age.
             await self._wait(delivery, 15 + (clock() - delivery.created_at) // 4, UNKNOWN)
             return
-        rest = self._gone_until.get(webhook.id, 0) - clock()
-        if rest > 0:
-            await self._wait(delivery, rest, f"status {HTTPStatus.GONE.value}")
+        rest = self._rests.get(webhook.id)
+        if rest is not None and rest.until > clock():
+            await self._wait(delivery, rest.until - clock(), rest.cause)
             return
         cause = await self._send(delivery, webhook)
         if cause is not None:
@@ -96,7 +119,8 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _send(self, delivery: WebhookDelivery, webhook: Webhook) -> str | None:
         """Return the cause of the failure; None if the webhook has accepted the event."""
-        body = delivery.event if webhook.personal else without_personal(delivery.event)
+        event = delivery.event.encode()
+        body = event if webhook.personal else without_personal(event)
         now = clock()
         headers = {
             "webhook-id": delivery.event_id,
@@ -104,15 +128,18 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
             "webhook-signature": sign(webhook.secrets, delivery.event_id, now, body),
         }
         try:
-            answer = await self.http.fetch(
-                webhook.url, HttpBody(CONTENT_TYPE, body.encode(), headers)
-            )
+            answer = await self.http.fetch(webhook.url, HttpBody(CONTENT_TYPE, body, headers))
         except Unreachable as error:
             return str(error)
+        if answer.status // 100 == 2:  # noqa: PLR2004
+            return None
+        cause = f"status {answer.status}"
+        seconds = _find_rest(answer)
+        if seconds:
+            self._rests[webhook.id] = Rest(clock() + seconds, cause)
         if answer.status == HTTPStatus.GONE:
-            self._gone_until[webhook.id] = now + GONE_FOR
             self.emit(WebhookGone(webhook=webhook.host))
-        return None if answer.status // 100 == 2 else f"status {answer.status}"  # noqa: PLR2004
+        return cause
 
     async def _wait(self, delivery: WebhookDelivery, seconds: int, cause: str) -> None:
         """Let a delivery wait without an attempt, or bury it after its day."""
@@ -126,8 +153,10 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
         if self._is_too_old(failed):
             await self._bury(failed, webhook.host)
             return
-        pause = PAUSES[min(failed.failures, len(PAUSES)) - 1]
-        await self.queue.give_back(failed, seconds=spread(pause))
+        pause = spread(PAUSES[min(failed.failures, len(PAUSES)) - 1])
+        rest = self._rests.get(webhook.id)
+        seconds = pause if rest is None else max(pause, rest.until - clock())
+        await self.queue.give_back(failed, seconds=seconds)
         self.emit(
             WebhookPostponed(
                 webhook=webhook.host,

@@ -45,6 +45,8 @@ class Receiver:
     origin: str = ""
     status: int = 204
     answers: list[int] = field(default_factory=list)
+    retry_after: str | None = None
+    """A header of every answer."""
     received: list[Received] = field(default_factory=list)
     gigabytes: bool = False
     answering: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,7 +63,10 @@ class Receiver:
         if self.gigabytes:
             return await self._answer_without_end(request)
         status = self.answers.pop(0) if self.answers else self.status
-        return web.Response(status=status, headers={"Location": f"{self.origin}/elsewhere"})
+        headers = {"Location": f"{self.origin}/elsewhere"}
+        if self.retry_after is not None:
+            headers["Retry-After"] = self.retry_after
+        return web.Response(status=status, headers=headers)
 
     async def _answer_without_end(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()

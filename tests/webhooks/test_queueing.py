@@ -6,14 +6,18 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from service.events.webhooks import WebhookDelivered, WebhookPostponed, WebhookRefused
 from service.model.request_context import current_request
+from service.model.webhook import WebhookDelivery
 from service.outbox.looking import Outboxes
 from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.lanes import LANE_ADD
+from service.store.stores import EVENT_LIFETIME, WEBHOOKS
 from service.webhooks import queueing
 from service.webhooks.queueing import EventQueue
-from tests.conftest import Start
+from tests.conftest import Clock, Start
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 from tests.webhooks.conftest import emitted, nothing_waits, sign_in
@@ -70,6 +74,29 @@ async def test_an_event_that_was_written_with_its_change_is_queued_once(
     assert kinds == ["session_started", "session_ended", "logged_out"]
 
 
+async def test_an_event_that_was_not_taken_with_its_change_is_sent_when_the_store_takes_it(
+    app: ClientApp, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full Redis executes the change alone; so does a Cluster in which the server of the events has failed."""
+    tokens = await app.tokens()
+    ask, failures = KeyValue._ask, [True]  # noqa: SLF001
+
+    async def lose_events(self: KeyValue, channel: Any, commands: Any, *more: Any) -> Any:
+        others = [one for one in commands if one[:2] != ("EVAL", LANE_ADD)]
+        if len(others) in {0, len(commands)} or not failures:
+            return await ask(self, channel, commands, *more)
+        failures.clear()
+        await ask(self, channel, others, *more)
+        raise StoreUnavailable("the store cannot be reached")
+
+    await receiver.events(1)
+    monkeypatch.setattr(KeyValue, "_ask", lose_events)
+    hint = {"id_token_hint": tokens["id_token"]}
+    assert (await app.browser.get("/connect/endsession", params=hint)).status == 503
+    assert not await app.service.is_active(tokens["access_token"])
+    assert [event["type"] for event in await receiver.events(2)][1:] == ["session_ended"]
+
+
 async def test_a_token_request_takes_no_round_trip_for_events_of_other_kinds(
     start: Start, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +148,66 @@ class TestFull:
         await receiver.events(3)
 
 
+class TestFullOfBytes:
+    @pytest.fixture(autouse=True)
+    def _little(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Room for two events of a session that begins, which have some 350 bytes."""
+        monkeypatch.setattr("service.store.stores.WEBHOOK_BYTES", 900)
+
+    async def test_the_newest_event_is_refused_until_there_is_room_again(
+        self, service: RunningService, receiver: Receiver, outboxes: Outboxes
+    ) -> None:
+        receiver.answering.clear()
+        for username in ("alice", "bob", "alice"):
+            await sign_in(service, username)
+        refused = [event for event in service.events if isinstance(event, WebhookRefused)]
+        assert [event.reason for event in refused] == ["full"]
+        assert (await outboxes.counts())["webhooks"].waiting == 2
+        receiver.answering.set()
+        await nothing_waits(outboxes)
+        for username in ("alice", "bob"):
+            await sign_in(service, username)
+        await receiver.events(4)
+        assert [event for event in service.events if isinstance(event, WebhookRefused)] == refused
+
+    async def test_bytes_are_counted_as_long_as_their_event_waits(
+        self, service: RunningService, receiver: Receiver, outboxes: Outboxes
+    ) -> None:
+        kv, queue = service.features.shared.kv, service.features.shared.stores.webhook_queue
+        receiver.answering.clear()
+        await sign_in(service)
+        (waiting,) = (await outboxes.read(state="waiting", cursor=None, limit=1)).messages
+        member = waiting.id.removeprefix("webhooks.")
+        *_, counter = queue._keys(member)  # noqa: SLF001
+        assert await kv.write(("GET", counter)) == [member.split(".")[2].encode()]
+        receiver.answering.set()
+        await nothing_waits(outboxes)
+        assert await kv.write(("GET", counter)) == [b"0"]
+        (event,) = receiver.received
+        assert int(member.split(".")[2]) == len(event.body)
+
+    async def test_bytes_of_expired_events_count_no_longer(
+        self, service: RunningService, receiver: Receiver, clock: Clock
+    ) -> None:
+        stores = service.features.shared.stores
+        delivery = WebhookDelivery(id="w.l.800.msg_a", kind="k", host="h", created_at=0, event="")
+        other = replace(delivery, id="w.m.800.msg_b")
+
+        async def append(one: WebhookDelivery) -> int:
+            put = stores.webhook_deliveries.put(one, WEBHOOKS, one.id, ttl=EVENT_LIFETIME)
+            (queued,) = await stores.kv.write(stores.webhook_queue.append(one.id, put))
+            return int(queued)
+
+        assert await append(delivery) == 1
+        assert await append(other) == 0
+        clock.forward(seconds=EVENT_LIFETIME - 100)
+        small = replace(delivery, id="w.n.50.msg_c")
+        assert await append(small) == 1  # the keys of the webhook are kept
+        clock.forward(seconds=200)
+        assert await append(other) == 1
+        assert await append(replace(delivery, id="w.l.51.msg_d")) == 0
+
+
 class TestWhileTheStoreIsAway:
     async def test_events_are_kept_and_queued_when_it_is_back(
         self, service: RunningService, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
@@ -139,14 +226,15 @@ class TestWhileTheStoreIsAway:
         is_away.clear()
         assert (await receiver.events())[0]["type"] == "session_started"
 
+    @pytest.mark.parametrize(("limit", "value"), [("MAX_PENDING", 1), ("MAX_PENDING_BYTES", 600)])
     async def test_a_process_keeps_so_many_and_refuses_the_newest(
-        self, service: RunningService, monkeypatch: pytest.MonkeyPatch
+        self, service: RunningService, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
     ) -> None:
         def fail(*_: Any) -> Any:
             raise StoreUnavailable("the store cannot be reached")
 
         monkeypatch.setattr(EventQueue, "_append", fail)
-        monkeypatch.setattr(queueing, "MAX_PENDING", 1)
+        monkeypatch.setattr(queueing, limit, value)
         await sign_in(service)
         await sign_in(service, "bob")
         refused = await emitted(service.events, WebhookRefused)

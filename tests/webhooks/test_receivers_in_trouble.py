@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -215,3 +217,65 @@ async def append(service: RunningService, delivery: Any) -> None:
     stores = service.features.shared.stores
     put = stores.webhook_deliveries.put(delivery, "webhooks", delivery.id, ttl=600_000)
     await stores.kv.write(stores.webhook_queue.append(delivery.id, put))
+
+
+class TestRetryAfter:
+    """429 and 503 say when the webhook may be asked again (RFC 6585 §4, RFC 9110 §10.2.3)."""
+
+    @staticmethod
+    async def refuse(service: RunningService, receiver: Receiver, status: int, value: str) -> None:
+        receiver.answers, receiver.retry_after = [status], value
+        await sign_in(service)
+        await emitted(service.events, WebhookPostponed)
+
+    @staticmethod
+    async def arrives(receiver: Receiver, count: int) -> bool:
+        """Whether so many requests have come within two seconds."""
+        for _ in range(100):
+            if len(receiver.received) >= count:
+                return True
+            await asyncio.sleep(0.02)
+        return False
+
+    @pytest.mark.parametrize("status", [429, 503])
+    @pytest.mark.parametrize("form", ["seconds", "date"])
+    async def test_a_webhook_rests_as_long_as_it_asks_for_with_all_its_subjects(
+        self, service: RunningService, receiver: Receiver, clock: Clock, status: int, form: str
+    ) -> None:
+        until = formatdate(time.time() + 600, usegmt=True)
+        await self.refuse(service, receiver, status, "600" if form == "seconds" else until)
+        await sign_in(service, "bob")
+        clock.forward(seconds=500)
+        assert not await self.arrives(receiver, 2)
+        clock.forward(seconds=150)
+        await receiver.events(3)
+
+    @pytest.mark.parametrize(
+        "value",
+        ["86400", "9" * 50, "Fri, 31 Dec 9999 23:59:59 GMT"],
+        ids=["a day", "for ever", "a date far away"],
+    )
+    async def test_no_webhook_rests_for_more_than_an_hour(
+        self, service: RunningService, receiver: Receiver, clock: Clock, value: str
+    ) -> None:
+        await self.refuse(service, receiver, 429, value)
+        clock.forward(seconds=3500)
+        assert not await self.arrives(receiver, 2)
+        clock.forward(seconds=200)
+        await receiver.events(2)
+
+    @pytest.mark.parametrize(
+        ("status", "value"),
+        [
+            *[(503, value) for value in ("0", "-5", "soon", "1.5", "٣", "9" * 5000, "", "x, 99 y")],
+            (503, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (503, "Mon, 99 Foo 9999999999 99:99:99 GMT"),
+            *[(status, "600") for status in (301, 400, 500, 502)],
+        ],
+    )
+    async def test_other_answers_are_repeated_after_the_usual_pause(
+        self, service: RunningService, receiver: Receiver, clock: Clock, status: int, value: str
+    ) -> None:
+        await self.refuse(service, receiver, status, value)
+        clock.forward(seconds=8)
+        await receiver.events(2)

@@ -26,7 +26,7 @@ RECORDS = Records("ts", "x", str)
 CODES = used_once(RECORDS)
 INDEX = Index("ts", "i", 100)
 QUEUE = Queue("ts", "q", "q", 600)
-LANES = Lanes(Queue("ts", "lanes", "q", 600), 2)
+LANES = Lanes(Queue("ts", "lanes", "q", 600), 2, 1000)
 
 SAMPLES: dict[str, Command] = {
     "verbs.extend": verbs.extend(RECORDS.key("v"), 60),
@@ -192,7 +192,7 @@ async def test_what_is_queued_is_taken_only_while_it_is_due_and_not_leased(kv: K
 async def test_the_next_member_of_a_lane_is_due_when_the_one_before_it_is_removed(
     kv: KeyValue,
 ) -> None:
-    lanes = Lanes(Queue("ts", "lanes", "due", 600), 3)
+    lanes = Lanes(Queue("ts", "lanes", "due", 600), 3, 1000)
     members = ("p.a.1", "p.a.2", "p.b.1", "p.b.2")
     records = [RECORDS.put("", "lanes", one, ttl=60) for one in members]
     added = await kv.write(*map(lanes.append, members, records), lanes.count_waiting("p"))
