@@ -196,7 +196,10 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
         found = await self.users.by_username(hint)
         if found is None and hint.isascii():  # as every sub is (OIDC Core §2)
             found = await self.users.by_subject(hint)
-        return found or await self.users.by_email(hint)
+        if found is None:
+            named = await self.users.by_email(hint)
+            found = named if isinstance(named, User) else None
+        return found
 
     async def _find_by_id_token(self, hint: str, client: Client) -> User | None:
         """Return the user of an ID token; a pairwise `sub` is understood as long as the session lives."""

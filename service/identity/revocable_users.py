@@ -102,10 +102,10 @@ class RevocableUsers(msgspec.Struct, frozen=True, kw_only=True):
         listed = {*await provider_accounts.find_by_email(self.stores, believed, email)}
         found = [one for one in listed if await self._may_ask_for(caller, one, is_its_own=True)]
         user = await self.users.by_email(email)
-        if user is not None and (user.sub in found or not has_verified(user, email)):
-            user = None
-        if user is not None and await self._may_ask_for(caller, user.sub):
-            found.append(user.sub)
+        if user == "several":
+            return []
+        if user is not None and user.sub not in found and has_verified(user, email):
+            found += [user.sub] if await self._may_ask_for(caller, user.sub) else []
         if not found and self.users.email_gap is not None:
             raise UnusableSubject("users.source cannot find users by e-mail address")
         return found

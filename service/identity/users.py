@@ -21,6 +21,7 @@ from service.model.user import (
     Identity,
     ListsUsers,
     ReplacesPasswords,
+    Several,
     TokenUsers,
     User,
     VerifiesPasswords,
@@ -83,7 +84,7 @@ class FileUsers:
         self._by_subject: Mapping[str, User] = {}
         self._by_username: Mapping[str, User] = {}
         self._by_address: Mapping[str, User] = {}
-        self._by_email: Mapping[str, User | None] = {}
+        self._by_email: Mapping[str, User | Several] = {}
         self._by_identity: Mapping[Identity, User] = {}
 
     def find_in_memory(self, sub: str) -> User | None:
@@ -102,7 +103,7 @@ class FileUsers:
         name = fold_username(username)
         return self._by_username.get(name) or self._by_address.get(name)
 
-    async def by_email(self, email: str) -> User | None:
+    async def by_email(self, email: str) -> User | Several | None:
         """Return the only user with this verified email address."""
         self._refresh()
         return self._by_email.get(fold_username(email))
@@ -159,14 +160,14 @@ def _find_by_address(users: Iterable[User]) -> Mapping[str, User]:
     return {address: user for address, user in found.items() if user is not None}
 
 
-def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:
-    """Return users by their address; None for one that several share."""
-    found: dict[str, User | None] = {}
+def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | Several]:
+    """Return users by their address."""
+    found: dict[str, User | Several] = {}
     for user in users:
         email = user.claims.get("email")
         if isinstance(email, str) and user.claims.get("email_verified") is True:
             address = fold_username(email)
-            found[address] = None if address in found else user
+            found[address] = "several" if address in found else user
     return found
 
 

@@ -133,12 +133,16 @@ class TokenUsers(UserStore, Protocol):
         ...
 
 
+Several = Literal["several"]
+"""The answer that more than one user fits; nobody is chosen."""
+
+
 @runtime_checkable
 class FindsByEmail(Protocol):
     """A UserStore that can also find users by email address."""
 
-    async def by_email(self, email: str) -> User | None:
-        """Return the only user with this verified address, in upper or lower case; None if there are several."""
+    async def by_email(self, email: str) -> User | Several | None:
+        """Return the only user with this verified address, in upper or lower case; "several" if it is that of more than one."""
         ...
 
 

@@ -224,3 +224,81 @@ async def test_a_providers_user_is_of_the_providers_tenant(
     assert answer.status == status
     assert await service.is_active(tokens["access_token"]) is (status == 404)
     await app.browser.close()
+
+
+class TestEmail:
+    """An address has to be the verified one of exactly one user (RFC 9493 §3.2.2)."""
+
+    @staticmethod
+    def with_address(config: dict[str, Any], at: int, email: str, *, verified: bool = True) -> None:
+        claims = config["users"]["list"][at].setdefault("claims", {})
+        claims |= {"email": email, "email_verified": verified}
+
+    @pytest.mark.parametrize(
+        ("stored", "verified", "asked", "status"),
+        [
+            ("alice@example.com", True, "Alice@EXAMPLE.com", 204),
+            ("Alice@Example.com", True, "alice@example.com", 204),
+            ("alice@example.com", False, "alice@example.com", 404),
+            ("alice@example.com", True, " alice@example.com", 404),
+            ("alice@example.com", True, "alice@example.com.", 404),
+            ("alice@xn--bcher-kva.example", True, "alice@xn--bcher-kva.example", 204),
+            ("alice@xn--bcher-kva.example", True, "alice@bücher.example", 404),
+            ("alice@bücher.example", True, "alice@xn--bcher-kva.example", 404),
+            ("alice@bücher.example", True, "alice@bücher.example", 404),
+            ("mar\u212a@example.com", True, "mark@example.com", 404),
+        ],
+    )
+    async def test_only_the_same_verified_address_in_ascii_counts(
+        self,
+        start: Start,
+        config: dict[str, Any],
+        *,
+        stored: str,
+        verified: bool,
+        asked: str,
+        status: int,
+    ) -> None:
+        self.with_address(config, 0, stored, verified=verified)
+        service = await start(config)
+        app = ClientApp(service, Browser(service.issuer))
+        tokens = await app.tokens()
+        answer = await ask_as(service, "siem", email(asked))
+        assert answer.status == status
+        assert status == 204 or answer.error == "unknown_user_id"
+        assert await service.is_active(tokens["access_token"]) is (status == 404)
+        await app.browser.close()
+
+    async def test_an_address_of_several_users_ends_the_access_of_none(
+        self, start: Start, config: dict[str, Any], fake: FakeProvider
+    ) -> None:
+        """Neither that of a provider's user who has it as well, who would be the only one without them."""
+        self.with_address(config, 0, "shared@okta.example")
+        self.with_address(config, 1, "Shared@okta.example")
+        config["identity_providers"][0] |= {"trust_email": True, "domains": ["okta.example"]}
+        service = await start(config)
+        app = ClientApp(service, Browser(service.issuer))
+        fake.claims = {"email": "shared@okta.example", "email_verified": True}
+        sent = await app.authorize(acr_values="idp:upstream")
+        page = await app.browser.get(fake.answer(sent))
+        tokens = await app.redeem(page.parameters["code"])
+        answer = await ask_as(service, "siem", email("shared@okta.example"))
+        assert answer.refusal == (404, "unknown_user_id")
+        assert await service.is_active(tokens["access_token"])
+        await app.browser.close()
+
+    async def test_an_address_of_a_user_and_a_providers_user_ends_the_access_of_none(
+        self, start: Start, config: dict[str, Any], fake: FakeProvider
+    ) -> None:
+        self.with_address(config, 0, "alice@okta.example")
+        config["identity_providers"][0] |= {"trust_email": True, "domains": ["okta.example"]}
+        service = await start(config)
+        app = ClientApp(service, Browser(service.issuer))
+        fake.claims = {"email": "alice@okta.example", "email_verified": True}
+        sent = await app.authorize(acr_values="idp:upstream")
+        page = await app.browser.get(fake.answer(sent))
+        tokens = await app.redeem(page.parameters["code"])
+        answer = await ask_as(service, "siem", email("alice@okta.example"))
+        assert answer.refusal == (404, "unknown_user_id")
+        assert await service.is_active(tokens["access_token"])
+        await app.browser.close()

@@ -180,6 +180,8 @@ async def test_address_that_is_not_verified_finds_no_user(
     assert await users.by_email("Alice@example.com") is not None
     people.people = [person("1", "x", claims={"email": "alice@example.com"})]
     assert await users.by_email("alice@example.com") is None
+    people.answer = web.json_response({"user": None, "several": True})
+    assert await users.by_email("alice@example.com") == "several"
 
 
 @pytest.mark.parametrize(

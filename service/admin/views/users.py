@@ -121,6 +121,10 @@ class UserViews(msgspec.Struct, frozen=True, kw_only=True):
         else:
             find = self.users.by_email if by == "email" else self.users.by_username
             user = await find(value)
+            if user == "several":
+                raise InvalidRequest(
+                    "several users have this e-mail address: ask by username or sub"
+                )
             view = None if user is None else await self._show_user(user.sub, user, None)
         return Page(items=() if view is None else (view,))
 

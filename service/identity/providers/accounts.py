@@ -53,7 +53,9 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         ):
             return who
         user = await self.users.by_email(email)
-        if user is None or not has_verified(user, email) or not self._may_link(provider, user):
+        if not isinstance(user, User) or not has_verified(user, email):
+            return who
+        if not self._may_link(provider, user):
             return who
         return self._sign_in_to(user, who, {}, named="e-mail address")
 
@@ -83,7 +85,11 @@ def _find_verified_email(claims: Mapping[str, object]) -> str | None:
 
 
 def has_verified(user: User, email: str) -> bool:
-    """Return whether the user store has found what it was asked for: it may be the operator's own."""
+    """Return whether the user store has found the address of ASCII that it was asked for: it may be the operator's own.
+
+    Letters beyond ASCII have some of ASCII as their lower case, and are others.
+    """
     known = user.claims.get("email")
     is_verified = user.claims.get("email_verified") is True
-    return isinstance(known, str) and known.lower() == email.lower() and is_verified
+    is_same = isinstance(known, str) and known.isascii() and known.lower() == email.lower()
+    return is_same and is_verified

@@ -18,6 +18,7 @@ from service.model.user import (
     MAX_SUB,
     MAX_USERNAME,
     Identity,
+    Several,
     UnusableAnswer,
     User,
     UsersUnavailable,
@@ -59,6 +60,8 @@ class _Found(msgspec.Struct, frozen=True):
     """The response with a user; null: the user does not exist. A response without `user` is malformed."""
 
     user: _Person | None
+    several: bool = False
+    """Whether more than one user has the address that was asked for."""
 
 
 class _Verified(msgspec.Struct, frozen=True):
@@ -92,9 +95,12 @@ class HttpUserStore:
         user = await self._find("username", username)
         return user if user is not None and _is_called(user, username) else None
 
-    async def by_email(self, email: str) -> User | None:
+    async def by_email(self, email: str) -> User | Several | None:
         """Return the user with this address if it is verified."""
-        user = await self._find("email", email)
+        answer = await self._ask(self._find_url, {"email": email}, _Found)
+        if answer.several:
+            return "several"
+        user = _read(answer)
         is_verified = user is not None and user.claims.get("email_verified") is True
         return user if user is not None and is_verified and _has_email(user, email) else None
 
@@ -113,19 +119,7 @@ class HttpUserStore:
         return answer.valid and sub is not None
 
     async def _find(self, by: str, value: object) -> User | None:
-        found = (await self._ask(self._find_url, {by: value}, _Found)).user
-        if found is None:
-            return None
-        fits = 0 < len(found.sub) <= MAX_SUB and 0 < len(found.username) <= MAX_USERNAME
-        if not fits:
-            raise UnusableAnswer("the sub or username is empty or too long")
-        return User(
-            sub=found.sub,
-            username=found.username,
-            enabled=found.enabled,
-            identities=found.identities,
-            claims=found.claims,
-        )
+        return _read(await self._ask(self._find_url, {by: value}, _Found))
 
     async def _ask(self, url: str, sent: object, kind: type[Answer]) -> Answer:
         body = HttpBody("application/json", msgspec.json.encode(sent))
@@ -141,6 +135,22 @@ class HttpUserStore:
             return msgspec.convert(parse_json(answer.body), kind)
         except ValueError:
             raise UnusableAnswer("the answer is not the JSON of docs/users.md") from None
+
+
+def _read(answer: _Found) -> User | None:
+    found = answer.user
+    if found is None:
+        return None
+    fits = 0 < len(found.sub) <= MAX_SUB and 0 < len(found.username) <= MAX_USERNAME
+    if not fits:
+        raise UnusableAnswer("the sub or username is empty or too long")
+    return User(
+        sub=found.sub,
+        username=found.username,
+        enabled=found.enabled,
+        identities=found.identities,
+        claims=found.claims,
+    )
 
 
 def _is_called(user: User, name: str) -> bool:

@@ -22,6 +22,7 @@ from service.model.user import (
     FindsByIdentity,
     ListsUsers,
     ReplacesPasswords,
+    Several,
     User,
     UserStore,
     VerifiesPasswords,
@@ -134,7 +135,7 @@ class OutsideUsers:
             self._taken_name = name
         return found
 
-    async def by_email(self, email: str) -> User | None:
+    async def by_email(self, email: str) -> User | Several | None:
         """Return the only user with this verified address; None where the system cannot tell."""
         address = trim_name(email)
         if not isinstance(self._source, FindsByEmail) or not is_plain_text(

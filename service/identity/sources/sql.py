@@ -25,7 +25,7 @@ from service.identity.sources.sql_queries import (
 )
 from service.identity.sources.sql_rows import Answer, answer_of, users_of
 from service.identity.sources.sql_spellings import spell
-from service.model.user import User, UsersUnavailable, ValueRefused, fold_username
+from service.model.user import Several, User, UsersUnavailable, ValueRefused, fold_username
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -138,14 +138,16 @@ class SqlUserStore:
         rows = await self._select("by_username", username=folded, usernames=spell(username))
         return _the_only(users_of([row for row in rows if _has_text(row, folded)]))
 
-    async def by_email(self, email: str) -> User | None:
+    async def by_email(self, email: str) -> User | Several | None:
         """Return the only user with this verified address."""
         if "by_email" not in self._queries:
             return None
         address = fold_username(email)
         rows = await self._select("by_email", email=address, emails=spell(email))
         found = [user for user in users_of(rows) if _has_verified(user, address)]
-        return found[0] if len(found) == 1 else None
+        if len(found) > 1:
+            return "several"
+        return found[0] if found else None
 
     async def by_identity(self, provider: str, subject: str) -> User | None:
         """Return the user of a row that shows exactly this identity: databases compare as they like."""

@@ -21,7 +21,7 @@ from service.identity.sources.ldap.connections import (
 )
 from service.identity.sources.ldap.problems import find_problems
 from service.identity.sources.ldap.ranges import complete
-from service.model.user import PasswordRefused, User, fold_username
+from service.model.user import PasswordRefused, Several, User, fold_username
 
 __all__ = ["find_problems", "open_source"]
 
@@ -62,14 +62,20 @@ class LdapUsers:
         entry = await self._find_name(username)
         return await self._read(entry) if entry is not None else None
 
-    async def by_email(self, email: str) -> User | None:
+    async def by_email(self, email: str) -> User | Several | None:
         """Return the only user with this address, where the settings say that addresses are verified."""
         settings = self._settings
         attribute = settings.claims.get("email")
         if attribute is None or settings.fixed_claims.get("email_verified") is not True:
             return None
-        entry = await self._find_one(f"({attribute}={_escape(email)})", email, (attribute,))
-        return await self._read(entry) if entry is not None else None
+        try:
+            found = await self._search(settings.base, f"({attribute}={_escape(email)})")
+        except TooManyEntries:
+            return "several"
+        same = [each for each in found if entries.has_name(each, email, (attribute,))]
+        if len(same) > 1:
+            return "several"
+        return await self._read(same[0]) if same else None
 
     async def by_identity(self, provider: str, subject: str) -> User | None:
         """Return the only user of whose attribute for this provider one value is exactly this."""
@@ -138,7 +144,15 @@ class LdapUsers:
         return _only(same, "user name")
 
     async def _find(self, base: str, fits: str, *, exactly: bool = False) -> Sequence[Entry]:
-        """Return the users that fit, at most two."""
+        """Return the users that fit, at most two; nobody if there are more."""
+        try:
+            return await self._search(base, fits, exactly=exactly)
+        except TooManyEntries:
+            log.warning("several users of the directory fit, and none is signed in")
+            return ()
+
+    async def _search(self, base: str, fits: str, *, exactly: bool = False) -> Sequence[Entry]:
+        """Return the users that fit; raise TooManyEntries if there are more than two."""
         search = Search(
             base=base,
             scope="base" if exactly else "subtree",
@@ -146,11 +160,7 @@ class LdapUsers:
             attributes=self._attributes,
             most=2,
         )
-        try:
-            return await self._connections.search(search)
-        except TooManyEntries:
-            log.warning("several users of the directory fit, and none is signed in")
-            return ()
+        return await self._connections.search(search)
 
     async def _read(self, entry: Entry) -> User | None:
         settings, entry = self._settings, await complete(entry, self._connections.search)
