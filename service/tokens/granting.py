@@ -118,6 +118,8 @@ class NewGrant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Further members of the response; they cannot replace a standard one."""
     proven_at: float = sys.maxsize
     """When the user was proven, if that was before the request: nothing is granted if all access of the user has ended since."""
+    refusal: type[OAuthError] = InvalidGrant
+    """The error if that has happened, or there is no time left."""
 
 
 @final

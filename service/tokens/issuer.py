@@ -13,7 +13,7 @@ from service.events.tokens import TokenIssued
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.protocol.authorization_details import types_of
-from service.protocol.errors import TOKEN_RESPONSE_MEMBERS, InvalidGrant
+from service.protocol.errors import TOKEN_RESPONSE_MEMBERS
 from service.protocol.scope import OPENID
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
@@ -135,13 +135,11 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
             ends_at=sys.maxsize if derived is None else derived.source.expires_at,
         )
         if access.lifetime < 1:
-            refusal = InvalidGrant if derived is None else derived.refusal
-            raise refusal("the token has expired meanwhile")
+            raise grant.refusal("the token has expired meanwhile")
         refresh = None
         if not isinstance(grant, DerivedGrant):
             refresh = self._begin_family(authorization, client, access, user_claims)
-            since = min(authorization.created_at, grant.proven_at)
-            await self._store(authorization, access, refresh, since=since)
+            await self._store(grant, access, refresh)
         else:
             *_, count = await self.revocation.stores.kv.write(*self._derive(grant.source, access))
             if count < 1:
@@ -169,15 +167,11 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         return begin_family(stores, authorization, client, kept, access_lifetime=access.lifetime)
 
     async def _store(
-        self,
-        authorization: Authorization,
-        access: MintedToken,
-        refresh: MintedRefreshToken | None,
-        *,
-        since: float,
+        self, grant: NewGrant, access: MintedToken, refresh: MintedRefreshToken | None
     ) -> None:
-        """Write an authorization that begins now, and its tokens; InvalidGrant if all access of its user `since` then has ended."""
-        stores, subject = self.revocation.stores, authorization.subject
+        """Write an authorization that begins now, and its tokens; refuse the grant if all access of its user has ended since the user was proven."""
+        authorization, stores = grant.authorization, self.revocation.stores
+        subject, since = authorization.subject, min(authorization.created_at, grant.proven_at)
         if subject is None:
             await stores.kv.write(*access.writes)
             return
@@ -186,7 +180,7 @@ class TokenIssuer(msgspec.Struct, frozen=True, kw_only=True):
         count, *_, end = await stores.kv.write(*writes)
         if is_ended(stores, end, since=since):
             await stores.kv.write(*drop(stores, authorization))
-            raise InvalidGrant("all access of the user has ended since: the user has to sign in")
+            raise grant.refusal("all access of the user has ended since: the user has to sign in")
         await make_room(stores, authorization, count=count, emit=self.emit)
 
     async def _issue_continued(

@@ -83,6 +83,7 @@ def _grant_access_token(
             members=members,
             always_jwt=always_jwt,
             proven_at=exchange.proven_at,
+            refusal=InvalidRequest,
         )
     narrowed = {"scope": exchange.scope, "resources": exchange.resources}
     return DerivedGrant(
