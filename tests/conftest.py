@@ -222,9 +222,12 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         if slash and origin == "http://":
             issuer += path
             configuration["issuer"] = issuer
-        # Reads are tracked, because that must never show in what a test sees.
-        usual = {"url": store_url, "timeout": "30s", "tracking": "on"}
-        configuration["store"] = usual | configuration.get("store", {})
+        # A loaded machine answers late; tests of time limits have their own. Tracked reads must never show in what a test sees.
+        usual = {
+            "store": {"url": store_url, "timeout": "30s", "tracking": "on"},
+            "outgoing": {"timeout": "30s"},
+        }
+        configuration.update({each: usual[each] | configuration.get(each, {}) for each in usual})
         configuration["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
         admin_url = _place_admin(configuration, for_admin)
         # JSON is YAML, and is written faster.
