@@ -199,7 +199,9 @@ async def logout_delivery(features: Features, number: int) -> None:
         remember=False,
         user_agent="",
     )
-    await features.shared.kv.write(*queue_logouts(features.shared.stores, [(ended, "web")]))
+    await features.shared.kv.write(
+        *queue_logouts(features.shared.stores, [(ended.subject, ended.id, "web")])
+    )
 
 
 KINDS = (

@@ -129,7 +129,7 @@ class BackChannelLogoutDelivered(Event, frozen=True, kw_only=True):
         "backchannel_logouts_delivered", "Logout tokens of ended sessions that clients accepted."
     )
     client_id: str
-    session_id: str
+    session_id: str | None
     attempts: int
 
 
@@ -140,7 +140,7 @@ class BackChannelLogoutPostponed(Event, frozen=True, kw_only=True):
         "backchannel_logouts_postponed", "Attempts to send a logout token that will be repeated."
     )
     client_id: str
-    session_id: str
+    session_id: str | None
     attempts: int
     cause: str
 
@@ -153,6 +153,6 @@ class BackChannelLogoutFailed(Event, frozen=True, kw_only=True):
         "backchannel_logouts_failed", "Logout tokens that could not be delivered; alert on any."
     )
     client_id: str
-    session_id: str
+    session_id: str | None
     attempts: int
     cause: str

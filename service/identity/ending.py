@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
 from service.clock import clock
 from service.identity.access import Authorizations, Consents
-from service.identity.sessions import Sessions
+from service.identity.sessions import Sessions, queue_logouts
 from service.model.backchannel import BackchannelRequest, message_id
 from service.model.handle import digest, new_selector
 from service.model.polling import Decision
@@ -55,10 +55,27 @@ class UserEnding(msgspec.Struct, frozen=True, kw_only=True):
         await self.sessions.end(*sessions)
         requests = await self._refuse_requests(subject)
         # Last: a code, or an answer to a request, that was faster than the end has its grant in the index by now.
-        grants = await self.authorizations.end_all_of(subject)
+        grants = await self._end_grants(subject, told_of={one.id for one in sessions})
         return EndedAccess(
             sessions=len(sessions), grants=grants, consents=consents, requests=requests
         )
+
+    async def _end_grants(self, subject: str, *, told_of: Collection[str]) -> int:
+        """End all authorizations; return how many there were.
+
+        The end of a session that was over before is announced to the clients that got them in it: such a client may have a
+        session of its own still (OIDC Back-Channel Logout §2.5). Without a session it is the end of all that it has of the user (§2.4).
+        """
+        stores, count = self.stores, 0
+        async for some in self.authorizations.walk_all_of(subject):
+            ends = {(subject, one.session_id or "", one.client_id) for one in some}
+            logouts = [each for each in ends if each[1] not in told_of]
+            for these in steps(logouts):
+                await stores.kv.write(*queue_logouts(stores, these), durable=True)
+            await self.authorizations.end(*some)
+            count += len(some)
+        self.sessions.ended.set()
+        return count
 
     async def _refuse_requests(self, subject: str) -> int:
         """Let the polls of CIBA requests that wait for the user be refused; return how many."""

@@ -189,7 +189,8 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             if (one.id, client_id) not in known
         ]
         for some in steps(logouts):
-            await kv.write(*queue_logouts(stores, some), durable=True)
+            ends = [(one.subject, one.id, client_id) for one, client_id in some]
+            await kv.write(*queue_logouts(stores, ends), durable=True)
         granted = [each for members in listed[len(sessions) :] for each in members]
         async for found in stores.walk(granted, stores.authorizations.read):
             await kv.write(*writes, durable=True)
@@ -281,14 +282,17 @@ def note_client(stores: Stores, client: Client, session: Session) -> list[Comman
     return [clients.add(session.id, client.client_id, expires_at=ends_at)]
 
 
-def queue_logouts(stores: Stores, logouts: Iterable[tuple[Session, str]]) -> list[Command]:
-    """Queue the logout from each session at each client; whether it can be delivered is decided later."""
+def queue_logouts(stores: Stores, logouts: Iterable[tuple[str, str, str]]) -> list[Command]:
+    """Queue logouts of a subject from a session at a client; whether one can be delivered is decided later.
+
+    Without a session, it is from whatever the client has of the user.
+    """
     writes: list[Command] = []
-    for session, client_id in logouts:
+    for subject, session_id, client_id in logouts:
         delivery = LogoutDelivery(
             client_id=client_id,
-            session_id=session.id,
-            subject=session.subject,
+            session_id=session_id,
+            subject=subject,
             traceparent=current_traceparent.get(),
         )
         deliveries, queue = stores.logout_deliveries, stores.logout_queue

@@ -44,19 +44,20 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit
 
     async def attempt(self, delivery: LogoutDelivery) -> None:
-        """Send the client a token, unless it is gone or disabled, or has no logout URI any more."""
+        """Send the client a token, unless it is gone or disabled, or has no logout URI any more, or needs a session that there was not (§2.2)."""
         client = await self.id_tokens.clients.find(delivery.client_id)
-        if client is None or not client.enabled or client.backchannel_logout_uri is None:
+        uri = client.backchannel_logout_uri if client is not None and client.enabled else None
+        if client is None or uri is None or _needs_session(delivery, client):
             await self.queue.remove(delivery.id)
             return
-        cause = await self._post_token(delivery, client, client.backchannel_logout_uri)
+        cause = await self._post_token(delivery, client, uri)
         if cause is not None:
             await self._fail(delivery, cause)
             return
         self.emit(
             BackChannelLogoutDelivered(
                 client_id=delivery.client_id,
-                session_id=delivery.session_id,
+                session_id=delivery.session_id or None,
                 attempts=delivery.failures + 1,
             )
         )
@@ -84,8 +85,9 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
             "exp": now + LIFETIME,
             "jti": secrets.token_urlsafe(16),
             "events": {_EVENT: {}},
-            "sid": delivery.session_id,
         }
+        if delivery.session_id:
+            claims["sid"] = delivery.session_id
         key = self.id_tokens.keys.signing_key(client, client.id_token_signed_response_alg)
         return await key.sign(claims, typ=LOGOUT_TOKEN_TYPE)
 
@@ -97,8 +99,12 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
         self.emit(
             kind(
                 client_id=delivery.client_id,
-                session_id=delivery.session_id,
+                session_id=delivery.session_id or None,
                 attempts=failed.failures,
                 cause=cause,
             )
         )
+
+
+def _needs_session(delivery: LogoutDelivery, client: Client) -> bool:
+    return client.backchannel_logout_session_required and not delivery.session_id

@@ -374,7 +374,8 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     backchannel_logout_uri: Registrable[types.WebUrl | None] = None
     """The URL that this service calls when the user's session ends (OpenID Connect Back-Channel Logout §2.2)."""
     backchannel_logout_session_required: Registrable[bool] = True
-    """true: the call names the session by sid."""
+    """true: each call names the session by sid. false: the client also gets calls that name the user alone, where all access of a
+    user ends and grants of it came from no session."""
 
     # -- CIBA --
     backchannel_token_delivery_mode: Registrable[Literal["poll", "ping", "push"] | None] = None

@@ -164,6 +164,7 @@ class LogoutDelivery(msgspec.Struct, frozen=True, kw_only=True):
 
     client_id: str
     session_id: str
+    """Empty for the end of all that the client has of the user, who was in no session (§2.4)."""
     subject: str
     failures: int = 0
     cause: str | None = None
@@ -174,4 +175,4 @@ class LogoutDelivery(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """The same for the same session and client, so that a repeated end is delivered once."""
-        return digest(f"{self.session_id} {self.client_id}")
+        return digest(f"{self.session_id or f' {self.subject}'} {self.client_id}")

@@ -156,7 +156,8 @@ async def queue_deliveries(service: RunningService, count: int) -> None:
         hint = claims_in((await ClientApp(service, browser).tokens())["id_token"])
         session = await features.shared.sessions.find_by_id(hint["sid"])
         assert session is not None
-        await features.shared.kv.write(*queue_logouts(features.shared.stores, [(session, "web")]))
+        logout = (session.subject, session.id, "web")
+        await features.shared.kv.write(*queue_logouts(features.shared.stores, [logout]))
         await browser.close()
 
 
