@@ -22,7 +22,7 @@ from tests.driving.ports import lasting_ports
 from tests.driving.program import program_running
 from tests.interop.steps import Steps
 from tests.keycloak.api_kit import check_api_kit
-from tests.keycloak.running import VERSION, install, keycloak_running
+from tests.keycloak.running import install, keycloak_running
 
 HERE = Path(__file__).parent
 GRANT = "urn:ietf:params:oauth:grant-type:"
@@ -122,8 +122,8 @@ def main() -> None:
     ports = lasting_ports(2)
     issuer = f"http://localhost:{ports[0]}"
     with TemporaryDirectory(prefix="keycloak-") as folder:
-        echo(f"Keycloak {VERSION}")
         home = install()
+        echo(home.name)
         imported = home / "data/import"
         imported.mkdir(parents=True)
         written = (HERE / "realm.json").read_text().replace("ISSUER", issuer)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,36 +18,60 @@ import httpx2
 
 from tests.driving.process import REPOSITORY
 
-VERSION = "26.4.2"
-SHA256 = "2a30e4602d63d4501a4a8263bfa4e14cbd5970b4116c618ea28f339b16190233"
-"""Of the distribution of that version, as Maven Central first sent it."""
-DISTRIBUTION = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
+VERSIONS = {
+    "26.4.7": "f9d4e0ced49976932e173abc8d2f6ff4169c125fe3b14e69ebaa0ccc4dea822e879f7ec7353d28fa40c13de0113059c6888833725378ecef4d27587e0c87a6a2",
+    "26.4.2": "1cc9b88124e4627f27b66b3667c42985470e94fba0ce69fdf563d4bf394fd43fca06a81dd1d1f24308a206288a18a6569e6a45bf2c7cf184541c59793b1a5ca8",
+}
+"""The versions that the tests are known to pass with, and the SHA-512 of their distributions; the first one that Maven finds is taken."""
 PATIENCE = 600
 """Seconds until Keycloak answers, on a machine that has other things to do."""
-HOME = REPOSITORY / f"build/keycloak-{VERSION}"
+
+
+class Unavailable(Exception):
+    """No version can be had, or it is not the one that is expected."""
 
 
 def install() -> Path:
     """Return the folder of Keycloak, unpacked and built once, without what an earlier run has left in it."""
-    if not (HOME / "built").exists():
-        _unpack(HOME.parent)
-        subprocess.run(["sh", "bin/kc.sh", "build", "--db=dev-file"], cwd=HOME, check=True)
-        (HOME / "built").touch()
-    shutil.rmtree(HOME / "data", ignore_errors=True)
-    return HOME
+    homes = {version: REPOSITORY / f"build/keycloak-{version}" for version in VERSIONS}
+    built = [home for home in homes.values() if (home / "built").exists()]
+    home = built[0] if built else _install_first(homes)
+    shutil.rmtree(home / "data", ignore_errors=True)
+    return home
 
 
-def _unpack(folder: Path) -> None:
+def _install_first(homes: Mapping[str, Path]) -> Path:
+    reasons: list[str] = []
+    for version, home in homes.items():
+        try:
+            _unpack(version, home.parent)
+        except Unavailable as reason:
+            reasons.append(f"{version}: {reason}")
+            continue
+        subprocess.run(["sh", "bin/kc.sh", "build", "--db=dev-file"], cwd=home, check=True)
+        (home / "built").touch()
+        return home
+    raise Unavailable(
+        "Maven finds no Keycloak of tests/keycloak/running.py; add a version that it has, with its SHA-512:\n"
+        + "\n".join(reasons)
+    )
+
+
+def _unpack(version: str, folder: Path) -> None:
     """Not every mirror has Maven's checksum of the archive, so that it is compared here."""
     plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
     command = ["mvn", "--batch-mode", "--quiet", "--lax-checksums", plugin]
     with TemporaryDirectory() as downloads:
-        where = [f"-Dartifact={DISTRIBUTION}", f"-DoutputDirectory={downloads}"]
-        subprocess.run([*command, *where], check=True)
-        downloaded = next(Path(downloads).glob("*.zip"))
+        artifact = f"org.keycloak:keycloak-quarkus-dist:{version}:zip"
+        where = [f"-Dartifact={artifact}", f"-DoutputDirectory={downloads}"]
+        done = subprocess.run([*command, *where], check=False, capture_output=True, text=True)
+        downloaded = next(Path(downloads).glob("*.zip"), None)
+        if done.returncode or downloaded is None:
+            raise Unavailable((done.stdout + done.stderr).strip()[:500])
         with downloaded.open("rb") as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
-        assert digest == SHA256, "another Keycloak"
+            digest = hashlib.file_digest(content, "sha512").hexdigest()
+        if digest != VERSIONS[version]:
+            raise Unavailable(f"the archive has another SHA-512: {digest}")
         with zipfile.ZipFile(downloaded) as archive:
             archive.extractall(folder)
 
