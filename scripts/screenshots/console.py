@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from scripts.screenshots.tour import ON_A_PHONE, Tour
+from scripts.screenshots.tour import CONFIGURATION, ON_A_PHONE, Tour
+
+STEADY = """names => {
+    const now = Date.now(), day = 86400000, shown = { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }
+    for (const time of document.querySelectorAll("time")) {
+        const days = Math.round((new Date(time.dateTime) - now) / day)
+        time.textContent = new Date(Date.UTC(2026, 10, 27, 9) + days * day).toLocaleString("en", shown)
+        if (!days && time.nextElementSibling) time.nextElementSibling.textContent = "3 minutes ago"
+    }
+    document.querySelectorAll(":is(th, dd) .id").forEach((id, at) => {
+        const letter = (_, place) => "abcdefghijkmnpqrstuvwxyzABCDEFGH23456789"[(at * 17 + place * place * 7 + 3) % 40]
+        id.textContent = Array.from(id.textContent, letter).join("")
+    })
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+        for (const [random, steady] of names) texts.currentNode.data = texts.currentNode.data.replaceAll(random, steady)
+    }
+}"""
+"""Replaces what differs from run to run, so that pictures change when pages do: times, ids, ports and folders."""
 
 
 def visit_console(tour: Tour, console: str) -> None:
@@ -15,8 +33,18 @@ def visit_console(tour: Tour, console: str) -> None:
     page = tour.page
     page.goto(console)
     tour.sign_in(password="alice")
+    names = [
+        (tour.issuer, "https://id.example.com"),
+        (console, "https://admin.example.com"),
+        (str(CONFIGURATION), "/etc/token-service"),
+    ]
+
+    def keep(name: str) -> None:
+        page.evaluate(STEADY, names)
+        tour.keep(name)
+
     page.wait_for_selector("#registry-panel")
-    tour.keep("console-overview")
+    keep("console-overview")
     pages = {
         "console-clients": "/clients",
         "console-client": "/client?id=web",
@@ -30,13 +58,13 @@ def visit_console(tour: Tour, console: str) -> None:
     }
     for name, path in pages.items():
         page.goto(console + path)
-        tour.keep(name)
+        keep(name)
     page.goto(console + pages["console-user"])
     page.click("[data-change=end-sessions]")
-    tour.keep("console-confirm")
+    keep("console-confirm")
     page.goto(f"{console}/explain")
     page.fill("#subject", "at_made-up")
     page.click("main button")
     page.wait_for_selector("#explained")
-    tour.keep("console-explained")
+    keep("console-explained")
     phone.page.close()
