@@ -60,7 +60,7 @@ def build_console(
         memory=shared.store_memory,
         registry_pages=RegistryPages(visits=visits, views=views, registry=shared.registry),
         user_pages=UserPages(visits=visits, views=views.users),
-        confirmation=Confirmation(visits=visits, acting=acting),
+        confirmation=Confirmation(visits=visits, views=views.users, acting=acting),
     )
 
 

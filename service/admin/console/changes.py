@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
 
 import msgspec
 from aiohttp import web
@@ -12,6 +13,7 @@ from service.admin.acting import Acting
 from service.admin.api import AdminRequest, Reply
 from service.admin.console.sign_in import is_page
 from service.admin.console.visits import ConsoleVisits, NotFound, Visit
+from service.admin.views.users import UserViews
 from service.config.registry import CONSOLE_CLIENT
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
@@ -35,6 +37,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The row of the admin API, which writes the audit event, too."""
     id_name: str = ""
     """The name that the row has for the id in its path; empty where it is about nothing in particular."""
+    about: Literal["", "user", "session", "grant"] = ""
+    """What the id is of, where the page shows more of it than the id."""
     is_danger: bool = True
 
 
@@ -48,6 +52,7 @@ _ALL: tuple[Change, ...] = (
         done="All sessions have ended.",
         answer=Acting.end_sessions,
         id_name="sub",
+        about="user",
     ),
     Change(
         name="end-grants",
@@ -57,6 +62,7 @@ _ALL: tuple[Change, ...] = (
         done="All grants have ended.",
         answer=Acting.end_grants,
         id_name="sub",
+        about="user",
     ),
     Change(
         name="remove-factors",
@@ -67,6 +73,7 @@ _ALL: tuple[Change, ...] = (
         done="All factors have been removed.",
         answer=Acting.remove_factors,
         id_name="sub",
+        about="user",
     ),
     Change(
         name="unlock",
@@ -76,6 +83,7 @@ _ALL: tuple[Change, ...] = (
         done="The user is unlocked.",
         answer=Acting.unlock,
         id_name="sub",
+        about="user",
         is_danger=False,
     ),
     Change(
@@ -86,6 +94,7 @@ _ALL: tuple[Change, ...] = (
         done="The session has ended.",
         answer=Acting.end_session,
         id_name="id",
+        about="session",
     ),
     Change(
         name="end-grant",
@@ -95,6 +104,7 @@ _ALL: tuple[Change, ...] = (
         done="The grant has ended.",
         answer=Acting.end_grant,
         id_name="id",
+        about="grant",
     ),
     Change(
         name="end-client-grants",
@@ -143,6 +153,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     """The page that asks once more, and its form."""
 
     visits: ConsoleVisits
+    views: UserViews
     acting: Acting
 
     async def page(self, request: web.Request) -> web.Response:
@@ -150,7 +161,18 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
         visit = await self.visits.open_page(request)
         change, asked = self._read(visit)
         self.visits.check_may_write(visit, path=with_query(PATH, asked))
-        return self.visits.show(visit, "confirm", {**asked, "change": change})
+        described = await self._describe(change, asked["id"])
+        return self.visits.show(visit, "confirm", {**asked, **described, "change": change})
+
+    async def _describe(self, change: Change, changed_id: str) -> Mapping[str, object]:
+        """Return what is to be changed, and whose it is, so that nobody has to know it by its id."""
+        session = await self.views.find_session(changed_id) if change.about == "session" else None
+        grant = await self.views.find_grant(changed_id) if change.about == "grant" else None
+        found = session or grant
+        sub = changed_id if change.about == "user" else found.sub if found else None
+        user = await self.views.find_user(sub) if sub else None
+        is_gone = change.about in {"session", "grant"} and found is None
+        return {"session": session, "grant": grant, "user": user, "is_gone": is_gone}
 
     async def submit(self, request: web.Request) -> web.Response:
         """Make the change, and return to the page that it was asked for at."""

@@ -35,6 +35,11 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.person.subject)
 
     @property
+    def session_id(self) -> str | None:
+        """The user's session at the service, by which the operator has signed in here."""
+        return self.person.session_id
+
+    @property
     def is_fresh(self) -> bool:
         """Whether the sign-in is recent enough to change something."""
         return clock() - (self.person.auth_time or 0) < FRESH_SECONDS

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from aiohttp import web
 
 from service.admin.console.visits import ConsoleVisits, NotFound
 from service.admin.views.page import Page, Paging
-from service.admin.views.users import UserViews
+from service.admin.views.users import UserView, UserViews
 from service.identity.factors.stored import FactorsUnreadable
 from service.protocol.errors import InvalidRequest
 from service.protocol.redirect_uri import with_query
 
-SEARCHES = ("username", "email", "sub")
+SEARCHES = ("username", "email", "sub", "session", "grant")
 
 
 class UserPages(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +29,24 @@ class UserPages(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest(f"by is none of {', '.join(SEARCHES)}")
         found, problem = None, ""
         try:
-            found = (await self.views.find_users(by, asked)).items if asked else None
+            found = await self._find(by, asked) if asked else None
         except InvalidRequest as error:
             problem = error.description
+        if isinstance(found, str):
+            return self.visits.go(found)
         if found:
             return self.visits.go(with_query("/user", {"sub": found[0].sub}))
         context = {"here": "/users", "by": by, "asked": asked, "found": found, "problem": problem}
         return self.visits.show(visit, "users", context)
+
+    async def _find(self, by: str, asked: str) -> Sequence[UserView] | str:
+        """Return the users, or the page with the session or grant that is asked for."""
+        if by not in {"session", "grant"}:
+            return (await self.views.find_users(by, asked)).items
+        view = await (self.views.find_session if by == "session" else self.views.find_grant)(asked)
+        if view is None or view.sub is None:
+            return ()
+        return with_query("/user", {"sub": view.sub}) + f"#{by}-{view.id}"
 
     async def user(self, request: web.Request) -> web.Response:
         """Show one user."""

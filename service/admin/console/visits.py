@@ -141,7 +141,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         self.emit(
             AdminSignedOut(
                 subject=operator.subject,
-                session_id=operator.person.session_id,
+                session_id=operator.session_id,
                 address=current_address(),
             )
         )

@@ -25,6 +25,8 @@ from service.protocol.http_headers import read_qualities
 from service.web.pages.looks import folders_of
 
 SOURCE_LANGUAGE = "en"
+CLOCKS_DIFFER = 10
+"""Seconds for which a time is not yet ahead: another replica's clock may have written it."""
 MOST_PREFERENCES = 10
 MAX_ACCEPT_LANGUAGE_LENGTH = 1000
 CATALOGUE = "locales/{}/LC_MESSAGES/messages.po"
@@ -49,7 +51,9 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def ago(self, seconds: int) -> str:
-        since = timedelta(seconds=min(seconds - time.time(), -1))  # never «in 0 seconds»
+        """Return how long ago a time is, or how far ahead; never «in 0 seconds»."""
+        away = seconds - time.time()
+        since = timedelta(seconds=away if away > CLOCKS_DIFFER else min(away, -1))
         return dates.format_timedelta(since, add_direction=True, locale=self.locale)
 
     def date(self, seconds: int) -> str:

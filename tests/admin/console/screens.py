@@ -14,7 +14,7 @@ from service.web.pages.display import page_of
 SCRIPT = "<script>alert(1)</script>"
 AT = datetime(2026, 11, 27, 3, 4, tzinfo=UTC)
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
-OPERATOR = SimpleNamespace(name="Olivia Operator", may_write=True)
+OPERATOR = SimpleNamespace(name="Olivia Operator", may_write=True, session_id="S" * 16)
 SHARED = {"operator": OPERATOR, "csrf": "anti-forgery", "done": ""}
 
 
@@ -106,6 +106,7 @@ SESSION = SimpleNamespace(
     amr=("pwd", "otp", "mfa"),
     signed_in_at=AT,
     last_used_at=AT,
+    ends_at=AT,
     address="2001:db8:1234:5678:9abc:def0:1234:5678",
     user_agent=FIREFOX,
 )
@@ -113,7 +114,8 @@ GRANT = SimpleNamespace(
     id="G" * 16,
     client_id="shop",
     scope=("openid", "orders.read"),
-    offline=True,
+    session_id="S" * 16,
+    offline=False,
     granted_at=AT,
 )
 FACTORS = (
@@ -249,6 +251,10 @@ SCREENS: dict[str, dict[str, Any]] = {
     "confirm": {
         "change": CHANGE,
         "id": SCRIPT,
+        "session": SESSION,
+        "grant": None,
+        "user": USER,
+        "is_gone": True,
         "back": "/user?sub=1",
     },
     "message": {

@@ -48,6 +48,27 @@ async def test_writer_ends_the_sessions_of_a_user(
 
 
 @signed_in
+async def test_page_that_asks_says_what_ends_and_whose_it_is(
+    operator: Operator, service: RunningService
+) -> None:
+    await operator.enter()
+    (session,) = await service.features.shared.sessions.find_all_of("rita")
+    asked = await operator.open(f"/confirm?change=end-session&id={session.id}&back=/")
+    assert "Unknown device" in asked.text_of("subject")
+    assert "rita" in asked.text_of("whose")
+    assert not asked.has("gone")
+
+
+@pytest.mark.parametrize("change", ["end-session", "end-grant"])
+async def test_page_that_asks_says_that_it_has_ended_already(
+    operator: Operator, change: str
+) -> None:
+    await operator.enter()
+    asked = await operator.open(f"/confirm?change={change}&id=ended&back=/")
+    assert (asked.status, asked.has("gone"), asked.has("whose")) == (200, True, False)
+
+
+@signed_in
 async def test_nothing_changes_before_it_is_confirmed(
     operator: Operator, service: RunningService
 ) -> None:

@@ -209,3 +209,39 @@ async def test_300_clients_are_a_list_with_a_picture_of_what_is_found(
     assert api.text.partition("<tbody>")[2] != following.text.partition("<tbody>")[2]
     assert 'rel="next"' not in (await operator.open("/api?name=api1&cursor=9999")).text
     await operator.close()
+
+
+@signed_in
+async def test_session_and_grant_are_found_by_their_ids(
+    operator: Operator, service: RunningService
+) -> None:
+    await operator.enter()
+    shared = service.features.shared
+    (session,) = await shared.sessions.find_all_of("rita")
+    await service.user_token()
+    (grant,) = await shared.authorizations.find_all_of(ALICE)
+    for by, found, sub in (("session", session.id, "rita"), ("grant", grant.id, ALICE)):
+        page = await operator.open(f"/users?by={by}&text={found}")
+        assert page.url.startswith(f"{operator.console}/user?sub={sub}")
+        assert page.has(f"{by}-{found}")
+
+
+@pytest.mark.parametrize("text", ["nothing", "S" * 16, "%2F..%2F", "%F0%9F%94%91"])
+@pytest.mark.parametrize("by", ["session", "grant"])
+async def test_id_of_nothing_is_found_nowhere(operator: Operator, by: str, text: str) -> None:
+    await operator.enter()
+    page = await operator.open(f"/users?by={by}&text={text}")
+    assert (page.path, page.status) == ("/users", 200)
+    assert f"no such {by}" in page.text_of("result")
+
+
+async def test_explanation_leads_to_what_it_names(
+    operator: Operator, service: RunningService
+) -> None:
+    await operator.enter()
+    token = (await service.user_token())["access_token"]
+    form = await operator.open("/explain")
+    page = await operator.submit(form, operator.form_of(form, "/explain"), subject=token)
+    assert f"/user?sub={ALICE}" in page.links
+    assert "/client?id=frontend" in page.links
+    assert any(link.startswith("/users?by=grant&text=") for link in page.links)
