@@ -1,4 +1,4 @@
-"""What strangers and operators send that nobody should: names, cursors, methods and hosts (ASVS 2.2, RFC 9110 §7.2, §15.5.6)."""
+"""Names, cursors, methods and hosts that nobody should send change nothing and fail nowhere (ASVS 2.2, RFC 9110 §7.2, §15.5.6)."""
 
 from __future__ import annotations
 

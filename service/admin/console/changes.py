@@ -38,7 +38,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     id_name: str = ""
     """The name that the row has for the id in its path; empty where it is about nothing in particular."""
     about: Literal["", "user", "session", "grant"] = ""
-    """What the id is of, where the page shows more of it than the id."""
+    """The kind of thing that has the id, where the page shows more than the id."""
     is_danger: bool = True
 
 
