@@ -26,7 +26,6 @@ from service.web.endpoint import see_other
 from service.web.gate import ENDPOINT, UNROUTED
 from service.web.pages.cookies import Cookie, Cookies
 from service.web.pages.pages import Pages
-from service.web.pages.templates import compile_templates
 from service.web.parameters import form_params, query_params
 from service.web.visits import csrf_token
 
@@ -84,8 +83,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
 
     def set_up(self, app: web.Application) -> None:
         """Give the app its templates, and show a page for unknown paths."""
-        self.pages.set_up(app)
-        compile_templates(app, "admin")
+        self.pages.set_up(app, compiled="admin")
         app.middlewares.append(self._show_unknown_path)
 
     async def open_page(self, request: web.Request) -> Visit:

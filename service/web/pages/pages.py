@@ -20,7 +20,7 @@ from service.web.pages import display
 from service.web.pages.assets import Assets
 from service.web.pages.cookies import YEAR, Cookie, Cookies
 from service.web.pages.looks import Looks, folders_of, style_sheet
-from service.web.pages.templates import render, set_up
+from service.web.pages.templates import compile_templates, render, set_up
 
 if TYPE_CHECKING:
     from service.web.pages.locales import Language, Locales
@@ -36,7 +36,7 @@ class Pages:
     """Renders everything that a user sees, in the user's language and in the operator's look."""
 
     def __init__(self, *, issuer: str, ui: Ui, cookies: Cookies, registry: LiveRegistry) -> None:
-        self._issuer = urlsplit(issuer)
+        self._prefix = urlsplit(issuer).path.rstrip("/")
         self._ui = ui
         self._cookies = cookies
         self._folders = folders_of(ui.templates)
@@ -44,8 +44,11 @@ class Pages:
         self._assets = Assets.load(self._folders, _generated_assets(ui), self.looks.find_file)
         self._load_language = cache(self._load)
 
-    def set_up(self, app: web.Application) -> None:
-        """Give the application its templates; raise CannotServe if one of the operator's does not compile."""
+    def set_up(self, app: web.Application, *, compiled: str | None = None) -> None:
+        """Give the application its templates; raise CannotServe if one of the operator's does not compile.
+
+        Those of a folder are `compiled` at once, in the default language.
+        """
         logo = self._ui.logo
         names = {
             "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
@@ -58,7 +61,10 @@ class Pages:
             "auto_submit": AUTO_SUBMIT,
             "device": display.device,
         }
-        set_up(app, self._ui.templates, names)
+        templates = set_up(app, self._ui.templates, names)
+        if compiled is not None:
+            language = self._load_language(self._locales.default)
+            compile_templates(templates.in_language(language), compiled)
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the routes of static files."""
@@ -142,10 +148,10 @@ class Pages:
 
     def url(self, path: str) -> str:
         """Return a path as the browser must ask for it: under the issuer's own, a static file with its hash."""
-        name = path.removeprefix("/static/")
-        if self._assets.find(name) is not None:
-            path = self._assets.path(name)
-        return self._issuer.path.rstrip("/") + path
+        if path.startswith("/static/"):
+            name = path.removeprefix("/static/")
+            path = path if self._assets.find(name) is None else self._assets.path(name)
+        return self._prefix + path
 
     def _load(self, tag: str) -> Language:
         return self._locales.load(tag, self._ui.title)

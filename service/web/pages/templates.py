@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
+from jinja2 import nodes
 from jinja2.runtime import Context, Macro
-from jinja2.utils import missing
+from jinja2.visitor import NodeTransformer
 
 from service.config.problem import CannotServe, Finding
 from service.config.schema.file import ConfigurationFile
@@ -23,21 +23,13 @@ if TYPE_CHECKING:
 FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 """The filters of templates: methods of `Language`."""
 
-_language: ContextVar[Language] = ContextVar("language")
-"""The language of the page that is being rendered."""
+CONSTANT = ("_", "url", "has_asset")
+"""The functions of templates whose value for the same arguments is the same on every page of a language."""
+COMPONENTS = "components.html"
+"""The macros of all pages, which they import as `ui`; they read nothing else of a page than their arguments."""
 
 
-class LocalContext(Context):
-    """Finds the names that a language has, such as `_` and `lang`, also in macros of an imported template."""
-
-    def resolve_or_missing(self, key: str) -> Any:
-        """Return a variable; the language's one comes after what the page and the environment have."""
-        if key in self.vars:
-            return self.vars[key]
-        if key in self.parent:
-            return self.parent[key]
-        return _language.get().names.get(key, missing)
-
+class PageContext(Context):
     def call(
         self,
         called: Any,
@@ -54,17 +46,74 @@ class LocalContext(Context):
 
 
 class Templates(jinja2.Environment):
-    """Gives all templates the same names: maps of maps, one for each template, take a sixth of the time of a page."""
+    """Compiles all templates once for each language, with the texts that are constant in it.
 
-    context_class = LocalContext
+    All have the same names: maps of maps, one for each template, take a sixth of the time of a page.
+    """
+
+    context_class = PageContext
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._by_language: dict[str, jinja2.Environment] = {}
+
+    def in_language(self, language: Language) -> jinja2.Environment:
+        """Return the environment of the pages in a language, with its names and filters."""
+        if (known := self._by_language.get(language.tag)) is not None:
+            return known
+        made = self._by_language[language.tag] = self.overlay()
+        made.globals = {**self.globals, **language.names}
+        made.filters = {**self.filters, **{name: getattr(language, name) for name in FILTERS}}
+        return made
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         return {**self.globals, **d} if d else self.globals
 
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        """Parse a template; in a language, what is constant becomes one with the text around it."""
+        parsed = super()._parse(source, name, filename)
+        if self.overlayed:
+            _Constants(self).visit(parsed)
+        return parsed
 
-def set_up(
-    app: web.Application, templates: Path | None, names: Mapping[str, object]
-) -> jinja2.Environment:
+
+class _Constants(NodeTransformer):
+    """Replaces calls of constant functions and of macros of components.html, where all arguments are constants."""
+
+    def __init__(self, environment: jinja2.Environment) -> None:
+        self.environment = environment
+        known: Any = environment.globals
+        self._constant: Mapping[str, Callable[..., Any]] = {name: known[name] for name in CONSTANT}
+
+    def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - Jinja's name
+        self.generic_visit(node)
+        function = self._find_function(node.node)
+        values = [*node.args, *[one.value for one in node.kwargs]]
+        if function is None or not all(isinstance(one, nodes.Const) for one in values):
+            return node
+        by_name = {one.key: one.value.as_const() for one in node.kwargs}
+        value = function(*[one.as_const() for one in node.args], **by_name)
+        return nodes.Const(value, lineno=node.lineno)
+
+    def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
+        """Leave the call of a macro that is given a body."""
+        call = node.call
+        self.generic_visit(node)
+        node.call = call
+        return node
+
+    def _find_function(self, called: nodes.Expr) -> Callable[..., Any] | None:
+        environment = self.environment
+        if isinstance(called, nodes.Name):
+            return self._constant.get(called.name)
+        if not isinstance(called, nodes.Getattr) or called.node != nodes.Name("ui", "load"):
+            return None
+        module = environment.get_template(COMPONENTS).module
+        macro: Callable[..., Any] | None = getattr(module, called.attr, None)
+        return macro
+
+
+def set_up(app: web.Application, templates: Path | None, names: Mapping[str, object]) -> Templates:
     """Give the application the environment of its templates, which are given these names.
 
     Raise CannotServe if a template of the operator does not compile.
@@ -81,7 +130,7 @@ def set_up(
     own: Any = environment.globals
     own.update(names)
     own_filters: Any = environment.filters
-    own_filters.update({name: _make_filter(name) for name in FILTERS})
+    own_filters.update(dict.fromkeys(FILTERS, str))  # each language has its own
     app[aiohttp_jinja2.APP_KEY] = environment
     for name in _templates_in(templates) if templates else ():
         try:
@@ -91,30 +140,19 @@ def set_up(
     return environment
 
 
-def compile_templates(app: web.Application, folder: str) -> None:
+def compile_templates(environment: jinja2.Environment, folder: str) -> None:
     """Compile the templates of a folder, so that no first request of a page waits for that."""
     for name in _templates_in(BUILT_IN / folder):
-        app[aiohttp_jinja2.APP_KEY].get_template(f"{folder}/{name}")
+        environment.get_template(f"{folder}/{name}")
 
 
 def render(
     request: web.Request, template: str, context: Mapping[str, object], language: Language
 ) -> str:
     """Return the page in this language."""
-    token = _language.set(language)
-    try:
-        return aiohttp_jinja2.render_string(template, request, context)
-    finally:
-        _language.reset(token)
-
-
-def _make_filter(name: str) -> Callable[[Context, Any], str]:
-    @jinja2.pass_context  # or Jinja would evaluate it for a constant once, in the language of the first page
-    def in_language(_: Context, value: Any) -> str:
-        text: str = getattr(_language.get(), name)(value)
-        return text
-
-    return in_language
+    environment: Any = aiohttp_jinja2.get_env(request.app)
+    page: str = environment.in_language(language).get_template(template).render(context)
+    return page
 
 
 def why_not_compiled(folder: Path) -> Iterator[str]:
