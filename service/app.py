@@ -393,4 +393,7 @@ def _keycloak_frames(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
 def _home_endpoint(features: Features, edge: Edge) -> Endpoint:
     if not features.shared.configuration.is_development:
         return RedirectEndpoint(path=HOME, location=edge.pages.url(ACCOUNT))
-    return DemonstrationEndpoint(visits=edge.visits, passwords=features.local_sign_in.passwords)
+    passwords = features.local_sign_in.passwords
+    return DemonstrationEndpoint(
+        visits=edge.visits, passwords=passwords, find_gate=lambda: edge.gate
+    )

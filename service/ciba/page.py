@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 
 from service.ciba.pending import CibaRequests, PendingRequest
 from service.clock import clock
@@ -19,6 +18,7 @@ from service.model.session import Session
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.protocol.paths import REQUESTS, SECURITY
 from service.tokens.permitted import may_use
+from service.web.endpoint import Answer, Direct, Message, name_in
 from service.web.pages.display import shown_details, shown_scopes
 from service.web.pages.error_page import SignInOver
 from service.web.visits import Visit, Visits
@@ -28,14 +28,14 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
     requests: CibaRequests
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         errors = self.visits.errors
         return (
             errors.page(REQUESTS, self.list),
             *errors.page_and_form(f"{REQUESTS}/{{ref}}", self.page, self.submit),
         )
 
-    async def list(self, request: web.Request) -> web.Response:
+    async def list(self, request: Message) -> Answer:
         """Show what waits for the user."""
         visit = await self.visits.open_page(request)
         session = await self.visits.visitors.find_own_session(visit.visitor)
@@ -58,10 +58,10 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         logos = [client.logo_uri for _, client in shown if client is not None]
         return self.visits.show(visit, "requests.html", images=logos, context=context)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         """Show one request, or the login page first."""
         visit = await self.visits.open_page(request)
-        path = f"{REQUESTS}/{request.match_info['ref']}"
+        path = f"{REQUESTS}/{_ref(request)}"
         session = await self._find_session(visit)
         if session is None:
             return await self.visits.ask_for_session(visit, path)
@@ -82,10 +82,10 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "request.html", images=[client.logo_uri], context=context)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         """Keep the answer; the first one counts, whichever browser and replica it comes from."""
         visit = await self.visits.open_form(request)
-        path = f"{REQUESTS}/{request.match_info['ref']}"
+        path = f"{REQUESTS}/{_ref(request)}"
         session = await self._find_session(visit)
         if session is None or visit.form_session is None:
             return self.visits.go(visit, path)
@@ -105,7 +105,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _answer(
         self, visit: Visit, pending: PendingRequest, session: Session, client: Client
-    ) -> web.Response:
+    ) -> Answer:
         flow, shown = self.visits.flow, pending.shown
         match visit.params.get("action"):
             case "allow" if self._may_use(client, visit):
@@ -129,11 +129,9 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             case _:
                 raise InvalidRequest("action is not allow or deny")
 
-    async def _require(
-        self, request: web.Request, session: Session
-    ) -> tuple[PendingRequest, Client]:
+    async def _require(self, request: Message, session: Session) -> tuple[PendingRequest, Client]:
         """Return the request, which waits for this user; another user's looks as if it were over."""
-        pending = await self.requests.find(request.match_info["ref"], session.subject)
+        pending = await self.requests.find(_ref(request), session.subject)
         client = await self._find_client(pending) if pending else None
         if pending is None or client is None:
             raise self._over()
@@ -186,7 +184,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         asked = pending.asked_acr(client, registry)
         return lacks or not asked.is_satisfied_by(session.methods, registry, acr=session.acr)
 
-    def _explain_factor(self, visit: Visit) -> web.Response:
+    def _explain_factor(self, visit: Visit) -> Answer:
         context = {"action": REQUESTS, "method": None, "security_path": SECURITY}
         return self.visits.show(visit, "second_factor.html", context=context)
 
@@ -194,3 +192,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return the session, without the word of an identity provider that is not trusted."""
         session = await self.visits.visitors.find_own_session(visit.visitor)
         return session and with_trusted_methods(session, self.visits.registry)
+
+
+def _ref(request: Message) -> str:
+    return name_in(request, f"{REQUESTS}/")

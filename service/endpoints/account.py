@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from aiohttp import web
 
 from service.identity.access import ClientAccess, GrantedAccess
 from service.logout.request import UserLogout
@@ -17,6 +16,7 @@ from service.model.session import Session
 from service.protocol.errors import InvalidRequest
 from service.protocol.paths import ACCOUNT
 from service.tokens.claims import claims_of_scope
+from service.web.endpoint import Answer, Direct, Message
 from service.web.pages.display import PageOf, page_of, shown_scopes, shown_summaries
 from service.web.visits import Visit, Visits
 
@@ -26,10 +26,10 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     logout: UserLogout
     access: GrantedAccess
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(ACCOUNT, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         """Show the account, or the login page if nobody is signed in."""
         visit = await self.visits.open_page(request)
         session = await self.visits.visitors.find_own_session(visit.visitor)
@@ -55,7 +55,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         logos += [application["logo_uri"] for application in shown]
         return self.visits.show(visit, "account.html", images=logos, context=context)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         """End sessions, or revoke what a client was granted; the form of another user changes nothing."""
         visit = await self.visits.open_form(request)
         current, params = await self.visits.visitors.find_own_session(visit.visitor), visit.params
@@ -87,7 +87,7 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         found = await sessions.find_all_of(current.subject)
         await sessions.end(*[one for one in found if one.id != current.id])
 
-    async def _sign_out(self, visit: Visit, current: Session) -> web.Response:
+    async def _sign_out(self, visit: Visit, current: Session) -> Answer:
         """End this browser's session; frames tell the clients that use front-channel logout."""
         frames = await self.logout.end(current)
         if frames:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 import structlog
-from aiohttp import web
 
 from service.authorize.request_object import Arrival
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
@@ -23,6 +22,7 @@ from service.protocol.errors import (
 from service.protocol.params import Params
 from service.protocol.paths import AUTHORIZE
 from service.protocol.pkce import PLAIN, S256
+from service.web.endpoint import Answer, Direct, Message
 from service.web.parameters import query_params, raw_form_params
 from service.web.visits import Visits, explain_end
 
@@ -40,7 +40,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     registrable: Registrable
     algorithms: ClientAlgorithms
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return (
             *self.visits.errors.page_and_form(AUTHORIZE, self.by_get, self.by_post),
             self.visits.errors.page(CONTINUE, self.go_on),
@@ -64,7 +64,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             **self.algorithms.response_metadata("authorization"),
         }
 
-    async def by_get(self, request: web.Request) -> web.Response:
+    async def by_get(self, request: Message) -> Answer:
         """Send the browser to the first page, or the answer to the client."""
         flow, visitor = self.visits.flow, None
         arrival = await self._arrival(request, query_params(request))
@@ -83,19 +83,19 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), unforeseen)
         return self.visits.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 
-    async def by_post(self, request: web.Request) -> web.Response:
+    async def by_post(self, request: Message) -> Answer:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
         flow = self.visits.flow
         arrival = await self._arrival(request, await raw_form_params(request))
         outcome = await flow.postpone(arrival, CONTINUE)
         return self.visits.send(request, outcome, None, arrival.params.get("ui_locales"))
 
-    async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
+    async def _arrival(self, request: Message, sent: Params) -> Arrival:
         return await self.visits.flow.arriving.open(
             sent, address=self.visits.client_address.find(request)
         )
 
-    async def go_on(self, request: web.Request) -> web.Response:
+    async def go_on(self, request: Message) -> Answer:
         """Continue a request that came by POST, now with the browser's cookies."""
         visit = await self.visits.open_page(request)
         flow, parked_id = self.visits.flow, visit.params.get("request") or ""

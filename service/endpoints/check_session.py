@@ -7,13 +7,12 @@ from string import Template
 from typing import Self
 
 import msgspec
-from aiohttp import web
 
+from service.web.endpoint import Answer, Direct, Message
 from service.web.pages.looks import BUILT_IN
-from service.web.pages.pages import script_hash
+from service.web.pages.pages import frame
 
 PATH = "/connect/checksession"
-MAX_AGE = 3600
 
 
 class CheckSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,19 +26,11 @@ class CheckSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         template = Template((BUILT_IN / "check_session.js").read_text())
         return cls(script=template.substitute(cookie=cookie))
 
-    def routes(self) -> Iterable[web.RouteDef]:
-        return (web.get(PATH, self.frame),)
+    def routes(self) -> Iterable[Direct]:
+        return (Direct("GET", PATH, self.frame),)
 
     def metadata(self) -> Mapping[str, object]:
         return {"check_session_iframe": PATH}
 
-    async def frame(self, _: web.Request) -> web.Response:
-        html = (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Session</title>'
-            f"<script>{self.script}</script></html>"
-        )
-        headers = {
-            "Cache-Control": f"public, max-age={MAX_AGE}",
-            "Content-Security-Policy": f"default-src 'none'; script-src {script_hash(self.script)}",
-        }
-        return web.Response(text=html, content_type="text/html", headers=headers)
+    async def frame(self, _: Message) -> Answer:
+        return Answer(*frame(self.script))

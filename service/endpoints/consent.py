@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import WaitingRequest
@@ -21,6 +20,7 @@ from service.protocol.authorization_request import NO_RESPONSE
 from service.protocol.errors import AccessDenied, ConsentRequired
 from service.protocol.params import Params
 from service.protocol.scope import OPENID, gives_access
+from service.web.endpoint import Answer, Direct, Message
 from service.web.pages.display import shown_details, shown_scopes, shown_values
 from service.web.visits import Visit, Visits
 
@@ -53,10 +53,10 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     visits: Visits
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         visitor, waiting = visit.visitor, await self.visits.require_waiting(visit)
         if visitor.session is None or not await self.visits.find_turn(CONSENT, visit, waiting):
@@ -76,7 +76,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "consent.html", waiting, context=context)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request, note_use=False)  # it is with the answer
         waiting, session = await self.visits.require_waiting(visit), visit.form_session
         turn = await self.visits.find_turn(CONSENT, visit, waiting)
@@ -99,7 +99,7 @@ class ConsentEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         turn: Interaction,
         session: Session,
         allowed: Wishes,
-    ) -> web.Response:
+    ) -> Answer:
         request, client = waiting.request, waiting.request.client
         remembered = _can_remember(waiting) and visit.params.get("remember") is not None
         if remembered:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 
 from service.authorize.interaction import Interaction, Step
 from service.protocol.authorization_request import CREATE
 from service.protocol.errors import InteractionRequired
 from service.protocol.paths import LOGIN
 from service.protocol.redirect_uri import with_query
-from service.web.endpoint import see_other
+from service.web.endpoint import Answer, Direct, Message, see_other
 from service.web.visits import Visits
 
 
@@ -31,10 +30,10 @@ CREATE_ACCOUNT = Step(path="/account/create", refusal=InteractionRequired, is_ne
 class CreateAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return (self.visits.errors.page(CREATE_ACCOUNT.path, self.leave),)
 
-    async def leave(self, request: web.Request) -> web.Response:
+    async def leave(self, request: Message) -> Answer:
         """Send the user to that page; `return_to` is the login page, which goes on to the client."""
         visit = await self.visits.open_page(request)
         waiting = await self.visits.require_waiting(visit)

@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 import orjson
-from aiohttp import encode_basic_auth, web
+from aiohttp import encode_basic_auth
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.authorize.device import PATH as VERIFICATION
@@ -40,8 +40,8 @@ from service.protocol.paths import (
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.uris import is_loopback
-from service.web.endpoint import Answer, WholeRequest, see_other
-from service.web.gate import GATE, REQUEST_ID
+from service.web.endpoint import Answer, Direct, Message, WholeRequest, see_other
+from service.web.gate import REQUEST_ID, Gate
 from service.web.parameters import FORM
 from service.web.visits import Visits, csrf_token
 
@@ -154,21 +154,23 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     visits: Visits
     passwords: Passwords
+    find_gate: Callable[[], Gate]
+    """Finds the gate through which it sends them."""
     _guessed: dict[tuple[str, str | None], bool] = msgspec.field(
         default_factory=dict[tuple[str, str | None], bool]
     )
     """Whether a name is the password of a hash; tried once, because anybody can open the page."""
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         """Show users and clients, or after a sign-in what its code is for."""
         if _is_other_loopback_name(request.headers.get("Host", ""), self._home):
             return see_other(self._home)
         visit = await self.visits.open_page(request)
         browser, params = visit.visitor.browser, visit.params
-        story, code, state = self._story(request), params.get("code"), params.get("state") or ""
+        story, code, state = self._story(), params.get("code"), params.get("state") or ""
         client_id = state.partition(".")[2]
         is_ours = state == _state(browser, client_id)
         context: dict[str, object] = {"error": params.get("error") if is_ours else None}
@@ -185,11 +187,11 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             context |= {"clients": clients, "people": people}
         return self.visits.show(visit, TEMPLATE, context=context)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         """Get a client's own token, or revoke a token and introspect the one that was derived from it."""
         visit = await self.visits.open_form(request)
         params = visit.params
-        story, client_id = self._story(request), params.require("client_id")
+        story, client_id = self._story(), params.require("client_id")
         match params.get("action"):
             case "token":
                 own = await story.ask("own", client_id, TOKEN, grant_type="client_credentials")
@@ -206,7 +208,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     def _home(self) -> str:
         return self.visits.flow.reader.issuer.rstrip("/") + PATH
 
-    def _story(self, request: web.Request) -> Story:
+    def _story(self) -> Story:
         flow = self.visits.flow
         registry = flow.registry.current
         known = {name: each.client_secrets for name, each in registry.clients.items()}
@@ -216,7 +218,7 @@ class DemonstrationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             for name, hashes in known.items()
             if verifies_any(hashes, f"{name}-secret", now=clock())
         }
-        gate = request.app[GATE]
+        gate = self.find_gate()
 
         async def send(sent: WholeRequest) -> Answer:
             route = gate.direct.find(sent.method, sent.path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import msgspec
-from aiohttp import web
 
 from service.authorize.device import CONFIRM, PATH, USER_CODE, Outcome, place_in
 from service.authorize.flow import NextStep, WaitingRequest
@@ -14,6 +13,7 @@ from service.authorize.user_codes import format_user_code, parse_user_code
 from service.events.authorizations import ConsentGiven
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidRequest
+from service.web.endpoint import Answer, Direct, Message
 from service.web.pages.display import shown_details, shown_scopes
 from service.web.visits import Visit, Visits, explain_end
 
@@ -34,10 +34,10 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     visits: Visits
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         """Ask for the code, or for the decision about the request that waits; or say what was decided.
 
         A code in a link that a page of another site has followed is not looked up: that page could use up the user's attempts.
@@ -49,13 +49,13 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self._enter(visit)
         return self._ask_for_code(visit)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         if visit.params.get("request"):
             return await self._decide(visit, await self._require_waiting(visit))
         return await self._enter(visit)
 
-    async def _enter(self, visit: Visit) -> web.Response:
+    async def _enter(self, visit: Visit) -> Answer:
         """Find the device's request by the code, and go on to the first step."""
         typed = visit.params.get(USER_CODE) or ""
         parked_id = await self.visits.flow.devices.enter(
@@ -68,7 +68,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         waiting = await self.visits.find_waiting(visit, parked_id)
         return await self.visits.advance(visit, waiting) if waiting else self._ask_for_code(visit)
 
-    def _ask_for_code(self, visit: Visit, *, error: str | None = None) -> web.Response:
+    def _ask_for_code(self, visit: Visit, *, error: str | None = None) -> Answer:
         typed = visit.params.get(USER_CODE) or ""
         code = parse_user_code(typed)
         context = {
@@ -84,7 +84,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest("the request is not one of a device")
         return waiting
 
-    async def _show_request(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
+    async def _show_request(self, visit: Visit, waiting: WaitingRequest) -> Answer:
         flow = self.visits.flow
         if await flow.devices.find(waiting.parked) is None:
             outcome = await flow.devices.find_outcome(waiting.parked)
@@ -105,7 +105,7 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "device_confirm.html", waiting, context=context)
 
-    async def _decide(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
+    async def _decide(self, visit: Visit, waiting: WaitingRequest) -> Answer:
         """Keep the user's decision, and say it; another user's form asks that user."""
         flow, session, parked = self.visits.flow, visit.form_session, waiting.parked
         interaction, step = await flow.find_device_step(waiting, visit.visitor)
@@ -122,12 +122,12 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 await flow.devices.deny(parked, subject=session.subject)
         return self._go_on(visit, waiting, PATH)
 
-    def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> web.Response:
+    def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> Answer:
         step = NextStep(path, waiting.parked.id)
         return self.visits.send(visit.request, step, visit.visitor, None)
 
 
-def _is_from_elsewhere(request: web.Request) -> bool:
+def _is_from_elsewhere(request: Message) -> bool:
     """Return whether a page of another origin has made the browser send this (Fetch Metadata §2.2)."""
     return request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}
 

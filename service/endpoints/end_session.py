@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import msgspec
 import structlog
-from aiohttp import web
 
 from service.authorize.flow import NextStep
 from service.authorize.parking import Parking
@@ -16,7 +15,7 @@ from service.logout.request import LogoutRequest, UserLogout, read_logout_reques
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
 from service.protocol.paths import ACCOUNT, END_SESSION
-from service.web.endpoint import see_other
+from service.web.endpoint import Answer, Direct, Message, see_other
 from service.web.pages.cookies import Cookie
 from service.web.parameters import form_params, query_params
 from service.web.visits import Visits, csrf_token
@@ -33,7 +32,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     logout: UserLogout
     parking: Parking
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         page_and_form = self.visits.errors.page_and_form
         return (
             *page_and_form(END_SESSION, self.by_get, self.by_post),
@@ -49,7 +48,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "backchannel_logout_session_supported": True,
         }
 
-    async def by_get(self, request: web.Request) -> web.Response:
+    async def by_get(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request, note_use=False)
         visit.params.refuse_too_long()
         logout = await self._read(visit.params)
@@ -57,11 +56,11 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self._end(request, logout, visit.visitor)
         return await self._ask(request, visit.params, visit.visitor)
 
-    async def by_post(self, request: web.Request) -> web.Response:
+    async def by_post(self, request: Message) -> Answer:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
         return await self._ask(request, await form_params(request), None)
 
-    async def confirm(self, request: web.Request) -> web.Response:
+    async def confirm(self, request: Message) -> Answer:
         """Continue what came by POST, or ask the user."""
         visitor = await self.visits.find_visitor(request)
         parked_id = query_params(request).get("request")
@@ -84,7 +83,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         )
         return self.visits.mark(page, visitor)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         """End the session that the page was shown to, or return to the account if the user cancels."""
         params = await form_params(request)
         self.visits.check_form(request, params, leads_to=None)
@@ -100,11 +99,11 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _end(
         self,
-        request: web.Request,
+        request: Message,
         logout: LogoutRequest,
         visitor: Visitor,
         parked_id: str | None = None,
-    ) -> web.Response:
+    ) -> Answer:
         """End the session in the store, then tell the clients, and send the user to the client or a page.
 
         The page loads the clients' frames before it goes on (Front-Channel Logout §3).
@@ -161,9 +160,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def _read(self, params: Params) -> LogoutRequest:
         return await read_logout_request(params, self.visits.flow.reader.id_tokens)
 
-    async def _ask(
-        self, request: web.Request, params: Params, visitor: Visitor | None
-    ) -> web.Response:
+    async def _ask(self, request: Message, params: Params, visitor: Visitor | None) -> Answer:
         address = self.visits.client_address.find(request)
         browser = visitor.browser if visitor else None
         parked_id = await self.parking.park(params, browser=browser, address=address)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import WaitingRequest
@@ -26,9 +25,9 @@ from service.model.user import LOCAL, PasswordExpired, User
 from service.protocol import paths
 from service.protocol.errors import AccessDenied, InvalidRequest, LoginRequired
 from service.protocol.params import Params
-from service.protocol.paths import CALLBACK, OWN_CALLBACK, SECURITY
+from service.protocol.paths import CALLBACK, IDPS, OWN_CALLBACK, SECURITY
 from service.protocol.typed_text import find_domain, trim_name
-from service.web.endpoint import see_other
+from service.web.endpoint import Answer, Direct, Message, name_in, raw_path, see_other
 from service.web.visits import Visit, Visits, explain_end, return_path
 
 
@@ -84,7 +83,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     providers: ProviderSignIn
     login_page: LoginPage
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         errors = self.visits.errors
         return (
             *errors.page_and_form(LOGIN.path, self.page, self.submit),
@@ -93,13 +92,13 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             errors.page(OWN_CALLBACK, self.come_back),
         )
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         hint = waiting.request.login_hint if waiting else None
         return await self.login_page.show(visit, waiting, username=hint or "")
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         params = visit.params
         waiting = await self.visits.find_waiting(visit, params.get("request"))
@@ -121,7 +120,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _sign_in_by_password(
         self, visit: Visit, waiting: WaitingRequest | None, username: str, password: str
-    ) -> web.Response:
+    ) -> Answer:
         address = self.visits.client_address.find(visit.request)
         accepted = accepted_users(waiting)
         try:
@@ -134,9 +133,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self.login_page.show_failure(visit, waiting, username)
         return await self.visits.continue_as(visit, waiting, _sign_in_of(user, AMR, visit.params))
 
-    async def _sign_in_by_passkey(
-        self, visit: Visit, waiting: WaitingRequest | None
-    ) -> web.Response:
+    async def _sign_in_by_passkey(self, visit: Visit, waiting: WaitingRequest | None) -> Answer:
         """Begin a session for the user whose passkey it is; what is wrong with one, only the audit log tells."""
         passkeys, found = self.login_page.passkeys, None
         if passkeys is not None:
@@ -150,7 +147,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         user, amr = found
         return await self.visits.continue_as(visit, waiting, _sign_in_of(user, amr, visit.params))
 
-    async def leave(self, request: web.Request) -> web.Response:
+    async def leave(self, request: Message) -> Answer:
         """Send the user to the provider that the link or the client's request names."""
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
@@ -169,7 +166,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         visit: Visit,
         waiting: WaitingRequest | None,
         wishes: ProviderWishes,
-    ) -> web.Response:
+    ) -> Answer:
         try:
             url = await self.providers.begin(
                 provider,
@@ -189,7 +186,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         offered = self.login_page.find_offered(waiting) if domain else ()
         return next((each for each in offered if domain in each.domains), None)
 
-    async def come_back(self, request: web.Request) -> web.Response:
+    async def come_back(self, request: Message) -> Answer:
         """Begin a session for the user that the provider names, and continue."""
         visit = await self.visits.open_page(request)
         params, parked_id = visit.params, parked_id_in(visit.params)
@@ -197,7 +194,7 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             pending, provider = await self.providers.take(
                 params,
                 browser=visit.visitor.browser,
-                callback_of=request.match_info.get("name"),
+                callback_of=_provider_in(request),
             )
         waiting = await self.visits.find_waiting(visit, parked_id)
         visit = _lead_back(visit, pending.return_to)
@@ -207,6 +204,11 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
         return await self.visits.continue_as(visit, waiting, who)
+
+
+def _provider_in(request: Message) -> str | None:
+    """Return the provider whose own callback this is; None for the one that all share."""
+    return None if raw_path(request) == CALLBACK else name_in(request, IDPS)
 
 
 def _sign_in_of(user: User, amr: tuple[str, ...], params: Params) -> SignIn:

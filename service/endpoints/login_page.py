@@ -6,7 +6,6 @@ from typing import Literal
 from urllib.parse import urlencode
 
 import msgspec
-from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.endpoints.factors.step import find_factor_turn
@@ -24,6 +23,7 @@ from service.model.tenant import Tenant
 from service.model.types import LocalText
 from service.model.user import LOCAL
 from service.protocol.paths import ACCOUNT, IDENTITY_PROVIDER, LOGIN, REQUESTS, SECURITY
+from service.web.endpoint import Answer
 from service.web.visits import Visit, Visits, return_path
 
 FEW_FAILURES = 2
@@ -59,7 +59,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         provider: str | LocalText | None = None,
         failures: int = 0,
         asks_password: bool = False,
-    ) -> web.Response:
+    ) -> Answer:
         """Return the page; `error` says what went wrong before, `provider` names where."""
         verifying = await find_verifying(self.visits, visit, waiting)
         if verifying is not None and verifying.username:
@@ -103,7 +103,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
 
     async def show_failure(
         self, visit: Visit, waiting: WaitingRequest | None, username: str
-    ) -> web.Response:
+    ) -> Answer:
         """Return the page after a wrong user name or password.
 
         What it says of waiting depends on this browser's failures alone: it discloses neither
@@ -123,7 +123,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
         waiting: WaitingRequest | None,
         provider: IdentityProvider,
         failure: ProviderFailed,
-    ) -> web.Response:
+    ) -> Answer:
         error = "provider_refused"
         if isinstance(failure, ProviderUnavailable):
             error = "provider_unavailable"
@@ -133,7 +133,7 @@ class LoginPage(msgspec.Struct, frozen=True, kw_only=True):
 
     async def show_password_field(
         self, visit: Visit, waiting: WaitingRequest | None, username: str
-    ) -> web.Response:
+    ) -> Answer:
         """Return the second page of a login that asks for the name first, for every name alike."""
         if accepts_passwords(waiting):
             has_name = bool(username)

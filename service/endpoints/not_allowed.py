@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 
 from service.authorize.interaction import Step
 from service.protocol.errors import AccessDenied
 from service.protocol.paths import LOGIN
+from service.web.endpoint import Answer, Direct, Message
 from service.web.visits import Visits
 
 PATH = "/account/not-allowed"
@@ -26,10 +26,10 @@ class NotAllowedEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     visits: Visits
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.require_waiting(visit)
         if not await self.visits.find_turn(NOT_ALLOWED, visit, waiting):
@@ -37,7 +37,7 @@ class NotAllowedEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         context = {"action": PATH, "user": await self.visits.shown_user(visit.visitor)}
         return self.visits.show(visit, "not_allowed.html", waiting, context=context)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         waiting = await self.visits.require_waiting(visit)
         if visit.params.get("action") == "other":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 
-from service.web.endpoint import see_other
+from service.web.endpoint import Answer, Direct, Message, see_other
 
 HOME = "/"
 CHANGE_PASSWORD = "/.well-known/change-password"
@@ -18,8 +17,8 @@ class RedirectEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     location: str | None
     """None for no such path."""
 
-    def routes(self) -> Iterable[web.RouteDef]:
-        return (web.get(self.path, self.redirect),) if self.location else ()
+    def routes(self) -> Iterable[Direct]:
+        return (Direct("GET", self.path, self.redirect),) if self.location else ()
 
-    async def redirect(self, _: web.Request) -> web.Response:
+    async def redirect(self, _: Message) -> Answer:
         return see_other(self.location or "")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Annotated, TypeVar
-
-from aiohttp import web
+from typing import Annotated
 
 from service.clients.registration.registration import ClientRegistration, Registration
 from service.events.clients import RegistrationRefused
@@ -23,10 +21,11 @@ from service.web.endpoint import (
     ANY_ORIGIN,
     Answer,
     Direct,
+    Handler,
     Message,
-    Route,
     empty_answer,
     json_answer,
+    name_in,
 )
 from service.web.parameters import json_object
 from service.web.proxy import ClientAddress
@@ -36,8 +35,6 @@ ONE = REGISTER + "/{client_id}"
 
 OPEN_PER_MINUTE = 60
 """Limit of each network for changes, and for registrations without an initial access token."""
-
-R = TypeVar("R", web.Request, Message)
 
 
 class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
@@ -51,12 +48,12 @@ class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
     client_address: ClientAddress
     emit: Emit
 
-    def routes(self) -> Iterable[Route]:
+    def routes(self) -> Iterable[Direct]:
         return (
             Direct("POST", REGISTER, self._guard(self.register), scripts=ANY_ORIGIN),
-            web.get(ONE, _for_aiohttp(self._guard(self.read))),
-            web.put(ONE, _for_aiohttp(self._guard(self.update))),
-            web.delete(ONE, _for_aiohttp(self._guard(self.delete))),
+            Direct("GET", ONE, self._guard(self.read)),
+            Direct("PUT", ONE, self._guard(self.update)),
+            Direct("DELETE", ONE, self._guard(self.delete)),
         )
 
     def metadata(self) -> Mapping[str, object]:
@@ -71,29 +68,29 @@ class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
         registration = await self.registration.register(await json_object(request))
         return self._answer(registration, status=HTTPStatus.CREATED)
 
-    async def read(self, request: web.Request) -> Answer:
+    async def read(self, request: Message) -> Answer:
         """Return the registration, without the secret, which only the client knows (RFC 7592 §2.1)."""
         record, token = await self._authorize(request)
         return self._answer(Registration(record=record, access_token=token, secret=None))
 
-    async def update(self, request: web.Request) -> Answer:
+    async def update(self, request: Message) -> Answer:
         """Replace the metadata (RFC 7592 §2.2)."""
         record, token = await self._authorize(request)
         await self._count(request, "change ")
         metadata = await json_object(request)
         return self._answer(await self.registration.update(record, metadata, access_token=token))
 
-    async def delete(self, request: web.Request) -> Answer:
+    async def delete(self, request: Message) -> Answer:
         """Delete the client (RFC 7592 §2.3)."""
         record, _ = await self._authorize(request)
         await self.registration.delete(record)
         return empty_answer(HTTPStatus.NO_CONTENT)
 
-    async def _authorize(self, request: web.Request) -> tuple[RegisteredClient, str]:
+    async def _authorize(self, request: Message) -> tuple[RegisteredClient, str]:
         token = presented_token(request, "bearer")
         if token is None:
             raise MissingToken("the registration access token is missing")
-        return await self.registration.authorize(request.match_info["client_id"], token), token
+        return await self.registration.authorize(name_in(request, REGISTER + "/"), token), token
 
     async def _count(self, request: Message, kind: str = "") -> None:
         await self.rate_limit.count_network(self.client_address.find(request), kind=kind)
@@ -122,10 +119,10 @@ class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
             content["client_secret_expires_at"] = record.expires_at or 0
         return json_answer(content, status=status)
 
-    def _guard(self, handler: Callable[[R], Awaitable[Answer]]) -> Callable[[R], Awaitable[Answer]]:
+    def _guard(self, handler: Handler) -> Handler:
         """Add the challenge to errors about tokens, and write refusals to the audit log."""
 
-        async def handle(request: R) -> Answer:
+        async def handle(request: Message) -> Answer:
             try:
                 return await handler(request)
             except TemporarilyUnavailable:
@@ -137,12 +134,3 @@ class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
                 raise
 
         return handle
-
-
-def _for_aiohttp(
-    handler: Callable[[web.Request], Awaitable[Answer]],
-) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(request: web.Request) -> web.Response:
-        return (await handler(request)).for_aiohttp()
-
-    return handle

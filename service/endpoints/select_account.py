@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.interaction import Interaction, Step
 from service.protocol.errors import AccessDenied, AccountSelectionRequired
 from service.protocol.paths import LOGIN
+from service.web.endpoint import Answer, Direct, Message
 from service.web.visits import Visits
 
 
@@ -31,16 +31,16 @@ SELECT_ACCOUNT = Step(path=PATH, refusal=AccountSelectionRequired, is_needed=_is
 class SelectAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.require_waiting(visit)
         context = {"action": PATH, "user": await self.visits.shown_user(visit.visitor)}
         return self.visits.show(visit, "select_account.html", waiting, context=context)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         waiting = await self.visits.require_waiting(visit)
         match visit.params.get("action"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol, final, runtime_checkable
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import web
@@ -38,6 +40,16 @@ def raw_path(request: Message) -> str:
     return request.path if isinstance(request, WholeRequest) else request.rel_url.raw_path
 
 
+def raw_query(request: Message) -> str:
+    """Return what is behind the question mark, with its percent-encoding."""
+    return request.query if isinstance(request, WholeRequest) else request.rel_url.raw_query_string
+
+
+def name_in(request: Message, prefix: str) -> str:
+    """Return the segment of the path behind this prefix, decoded."""
+    return unquote(raw_path(request).removeprefix(prefix).partition("/")[0])
+
+
 class Fields:
     """Header fields that many answers share, with how they go over the wire."""
 
@@ -50,7 +62,7 @@ class Fields:
 
 @final
 class Answer(msgspec.Struct, gc=False):
-    """An answer to a machine."""
+    """An answer to a machine or to a browser."""
 
     fields: Fields
     """They always include a caching rule and `nosniff`."""
@@ -58,10 +70,13 @@ class Answer(msgspec.Struct, gc=False):
     status: int = 200
     headers: dict[str, str] = {}
     """The fields of this answer alone."""
+    cookies: dict[str, str] = {}
+    """The Set-Cookie fields, by the names of their cookies (RFC 6265 §4.1.1)."""
 
     def for_aiohttp(self) -> web.Response:
         headers = CIMultiDict(self.fields.headers)
         headers.update(self.headers)
+        headers.extend([("Set-Cookie", cookie) for cookie in self.cookies.values()])
         return web.Response(body=self.body, status=self.status, headers=headers)
 
 
@@ -73,6 +88,7 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache", NOSNIFF: "nosniff
 _encode = msgspec.json.Encoder().encode
 _JSON = Fields({"Content-Type": "application/json", **NO_STORE})
 _EMPTY = Fields(NO_STORE)
+_SEE_OTHER = Fields({**NO_STORE, "Referrer-Policy": "no-referrer"})
 
 
 def json_answer(
@@ -95,10 +111,9 @@ def document_fields(*, max_age: int) -> Fields:
     return Fields({"Content-Type": "application/json", **caching})
 
 
-def see_other(location: str) -> web.Response:
+def see_other(location: str) -> Answer:
     """Redirect by GET, whatever the method of the request was (RFC 9110 §15.4.4, RFC 9700 §4.12)."""
-    headers = {**NO_STORE, "Location": location, "Referrer-Policy": "no-referrer"}
-    return web.Response(status=303, headers=headers)
+    return Answer(_SEE_OTHER, b"", 303, {"Location": location})
 
 
 class ScriptAccess(NamedTuple):
@@ -122,13 +137,17 @@ ANY_ORIGIN = ScriptAccess(
 CLIENT_ORIGINS = ScriptAccess(any_origin=False)
 
 
+Handler = Callable[[Message], Awaitable[Answer]]
+
+
 class Direct(NamedTuple):
     """A route that the fast lane serves as well as aiohttp (`web/server/fast_lane.py`)."""
 
     method: str
     """`*` for every method."""
     path: str
-    handler: Callable[[Message], Awaitable[Answer]]
+    """With names in braces, each for one segment, which `name_in` returns."""
+    handler: Handler
     scripts: ScriptAccess | None = None
     below: bool = False
     """Whether it is the route of every path that begins with this one."""
@@ -150,21 +169,33 @@ class Direct(NamedTuple):
 Route = Direct | web.RouteDef
 
 
+_NAME = re.compile(r"\\\{\w+\\\}")
+"""A name in a path that `re.escape` has gone over."""
+_ANY_SEGMENT = "[^{}%/]{1,256}"
+
+
 class DirectRoutes:
     """Finds the route of a method and a path, without a router."""
 
     def __init__(self, routes: Iterable[Direct]) -> None:
-        exact = [route for route in routes if not route.below]
-        self._exact = {(route.method, route.path): route for route in exact}
-        self._below = [route for route in routes if route.below]
+        self._exact = {(route.method, route.path): route for route in routes}
+        self._others = [
+            (_matcher(route), route) for route in routes if route.below or "{" in route.path
+        ]
 
     def find(self, method: str, path: str) -> Direct | None:
         """Return the route; None for one that only aiohttp's router finds."""
         found = self._exact.get((method, path))
         if found is None:
-            below = (route for route in self._below if path.startswith(route.path))
-            return next((route for route in below if route.method in {"*", method}), None)
+            others = (route for matches, route in self._others if matches(path))
+            return next((route for route in others if route.method in {"*", method}), None)
         return found
+
+
+def _matcher(route: Direct) -> Callable[[str], object]:
+    """Return what finds whether a path is one of this route's."""
+    pattern = re.compile(_NAME.sub(_ANY_SEGMENT, re.escape(route.path)))
+    return pattern.match if route.below else pattern.fullmatch
 
 
 class Endpoint(Protocol):

@@ -11,7 +11,7 @@ from multidict import istr
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.params import REPEATABLE, Params
-from service.web.endpoint import Message, WholeRequest
+from service.web.endpoint import Message, WholeRequest, raw_query
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -33,7 +33,7 @@ async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATAB
     return params
 
 
-async def raw_form_params(request: web.Request) -> Params:
+async def raw_form_params(request: Message) -> Params:
     """Return the parameters of a form body as they were sent (RFC 6749 appendix B)."""
     _check_media_type(request, FORM)
     return _form(await _body(request))
@@ -56,8 +56,8 @@ async def json_object(request: Message) -> Mapping[str, object]:
         raise InvalidRequest(f"the body {refused}") from refused
 
 
-def query_params(request: web.Request) -> Params:
-    return Params.parse(request.rel_url.raw_query_string)
+def query_params(request: Message) -> Params:
+    return Params.parse(raw_query(request))
 
 
 def media_type(request: Message) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 
 import msgspec
-from aiohttp import web
 from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequest
@@ -24,7 +23,7 @@ from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
 from service.protocol.paths import ACCOUNT, LOGIN, REQUESTS, SECOND_FACTOR, SECURITY
 from service.protocol.redirect_uri import FormPost, with_query
-from service.web.endpoint import see_other
+from service.web.endpoint import Answer, Message, see_other
 from service.web.pages.cookies import Cookie, Cookies
 from service.web.pages.error_page import ErrorPages, FormExpired, SignInOver
 from service.web.pages.pages import Pages
@@ -41,7 +40,7 @@ _RETURN_TO = re.compile(rf"{REQUESTS}(/[\w-]{{16}})?|{SECURITY}(/add(\?method=[a
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """A browser's request to a page."""
 
-    request: web.Request
+    request: Message
     visitor: Visitor
     params: Params
 
@@ -52,7 +51,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         return session if session and session.id == self.params.get("session_id") else None
 
 
-Notice = Callable[[Visit, WaitingRequest | None], web.Response]
+Notice = Callable[[Visit, WaitingRequest | None], Answer]
 """A page between the end of a sign-in and where it leads."""
 
 
@@ -74,32 +73,32 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         """The registry in force."""
         return self.flow.registry.current
 
-    async def open_page(self, request: web.Request, *, note_use: bool = True) -> Visit:
+    async def open_page(self, request: Message, *, note_use: bool = True) -> Visit:
         """Read a GET."""
         params = query_params(request)
         params.refuse_repeated()
         return await self._visit(request, params, note_use=note_use)
 
-    async def open_form(self, request: web.Request, *, note_use: bool = True) -> Visit:
+    async def open_form(self, request: Message, *, note_use: bool = True) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
         self.check_form(request, params)
         return await self._visit(request, params, note_use=note_use)
 
-    async def _visit(self, request: web.Request, params: Params, *, note_use: bool = True) -> Visit:
+    async def _visit(self, request: Message, params: Params, *, note_use: bool = True) -> Visit:
         fresh_login = params.get(FRESH_LOGIN) or ""
         visitor = await self.find_visitor(request, fresh_login=fresh_login, note_use=note_use)
         return Visit(request=request, visitor=visitor, params=params)
 
     async def find_visitor(
-        self, request: web.Request, *, fresh_login: str = "", note_use: bool = True
+        self, request: Message, *, fresh_login: str = "", note_use: bool = True
     ) -> Visitor:
         """Return the visitor to whom the cookies of this request belong."""
         sent = self.cookies.read(request)
         return await self.visitors.find(sent, fresh_login=fresh_login, note_use=note_use)
 
     def check_form(
-        self, request: web.Request, params: Params, *, leads_to: str | None = ACCOUNT
+        self, request: Message, params: Params, *, leads_to: str | None = ACCOUNT
     ) -> None:
         """Raise FormExpired unless the form is from a page that this browser, which has a mark, was shown."""
         browser, given = self.cookies.get(request, Cookie.BROWSER), params.get("csrf") or ""
@@ -133,15 +132,13 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         waiting: WaitingRequest,
         answers: Answers | None = None,
         interaction: Interaction | None = None,
-    ) -> web.Response:
+    ) -> Answer:
         """Send the browser with new answers to the next page or to the client; `interaction` is what `find_turn` has found."""
         with explain_end(waiting.parked.id):
             outcome = await self.flow.go_on(waiting, visit.visitor, answers, interaction)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
-    async def refuse(
-        self, visit: Visit, waiting: WaitingRequest, error: OAuthError
-    ) -> web.Response:
+    async def refuse(self, visit: Visit, waiting: WaitingRequest, error: OAuthError) -> Answer:
         """End the request by an error at the client."""
         with explain_end(waiting.parked.id):
             outcome = await self.flow.refuse(waiting, visit.visitor, error)
@@ -154,7 +151,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         sign_in: SignIn,
         *,
         notice: Notice | None = None,
-    ) -> web.Response:
+    ) -> Answer:
         """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads.
 
         A notice is shown first, as soon as there is a session; it links to where this leads.
@@ -177,16 +174,16 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             if waiting is not None and answers is not None:
                 waiting = waiting.with_answers(answers)
                 await self.flow.parking.keep_answers(waiting.parked)
-            response = notice(visit, waiting)
+            answer = notice(visit, waiting)
         else:
-            response = await self.go_on(visit, waiting, answers)
+            answer = await self.go_on(visit, waiting, answers)
         if self.cookies.failed_sign_ins(visit.request):
-            self.cookies.set_failed_sign_ins(response, 0, max_age=0)
-        return response
+            self.cookies.set_failed_sign_ins(answer, 0, max_age=0)
+        return answer
 
     async def go_on(
         self, visit: Visit, waiting: WaitingRequest | None, answers: Answers | None = None
-    ) -> web.Response:
+    ) -> Answer:
         """Send the browser to where it should be."""
         if waiting is not None:
             return await self.advance(visit, waiting, answers)
@@ -195,7 +192,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             return self.go_to_login(visit, path)
         return self.go(visit, path)
 
-    def lead_to(self, visit: Visit, waiting: WaitingRequest | None, path: str) -> web.Response:
+    def lead_to(self, visit: Visit, waiting: WaitingRequest | None, path: str) -> Answer:
         """Send the browser to another page about the same sign-in."""
         if waiting is not None:
             return self.go(visit, path, waiting.parked.id)
@@ -210,34 +207,34 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
 
     def send(
         self,
-        request: web.Request,
+        request: Message,
         outcome: Outcome,
         visitor: Visitor | None,
         ui_locales: str | None,
-    ) -> web.Response:
+    ) -> Answer:
         """Send the browser to the next page or to the client."""
         if isinstance(outcome, NextStep):
             query = {"request": outcome.parked_id} if outcome.parked_id else {}
-            response = see_other(self.href(visitor, outcome.path, query))
+            answer = see_other(self.href(visitor, outcome.path, query))
         elif isinstance(outcome, FormPost):
-            response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
+            answer = self.pages.form_post(request, outcome, ui_locales=ui_locales)
         else:
-            response = see_other(outcome.location)
-        self.pages.keep_language(request, response)
-        return self.mark(response, visitor) if visitor else response
+            answer = see_other(outcome.location)
+        self.pages.keep_language(request, answer)
+        return self.mark(answer, visitor) if visitor else answer
 
-    def go(self, visit: Visit, path: str, parked_id: str = "") -> web.Response:
+    def go(self, visit: Visit, path: str, parked_id: str = "") -> Answer:
         """Send the browser to another page."""
         return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
 
-    def go_to_login(self, visit: Visit, path: str, at: str = LOGIN) -> web.Response:
+    def go_to_login(self, visit: Visit, path: str, at: str = LOGIN) -> Answer:
         """Send the browser to the login page, or to another page of the sign-in, which leads back to this path."""
         query = {} if path == ACCOUNT else {"return_to": path}
-        response = see_other(self.href(visit.visitor, at, query))
-        self.pages.keep_language(visit.request, response)
-        return self.mark(response, visit.visitor)
+        answer = see_other(self.href(visit.visitor, at, query))
+        self.pages.keep_language(visit.request, answer)
+        return self.mark(answer, visit.visitor)
 
-    async def ask_for_session(self, visit: Visit, path: str) -> web.Response:
+    async def ask_for_session(self, visit: Visit, path: str) -> Answer:
         """Send the browser to the step without which the own account has no session; it leads back to this path."""
         session = visit.visitor.session
         if session is None:
@@ -253,22 +250,22 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         name = visitor.user_claims.get("name") or username or visitor.session.subject
         return {"name": name, "username": username}
 
-    def mark(self, response: web.Response, visitor: Visitor) -> web.Response:
+    def mark(self, answer: Answer, visitor: Visitor) -> Answer:
         """Set the cookies that have changed: the browser's mark, its state, and a new session."""
         sent, session = visitor.sent, visitor.session
         lasts = session.ends_at - session.started_at if session and session.remember else None
         put = self.cookies.set
         if sent.browser != visitor.browser:
-            put(response, Cookie.BROWSER, visitor.browser, max_age=None)
+            put(answer, Cookie.BROWSER, visitor.browser, max_age=None)
         partial_id = visitor.partial.id if visitor.partial else ""
         if sent.partial_sign_in != partial_id:
-            put(response, Cookie.PARTIAL_SIGN_IN, partial_id, max_age=LIFETIME)
+            put(answer, Cookie.PARTIAL_SIGN_IN, partial_id, max_age=LIFETIME)
         if (sent.browser_state or SIGNED_OUT) != visitor.browser_state:
             state_lasts = lasts if session else 0
-            put(response, Cookie.BROWSER_STATE, visitor.browser_state, max_age=state_lasts)
+            put(answer, Cookie.BROWSER_STATE, visitor.browser_state, max_age=state_lasts)
         if visitor.new_cookie is not None:
-            put(response, Cookie.SESSION, visitor.new_cookie, max_age=lasts)
-        return response
+            put(answer, Cookie.SESSION, visitor.new_cookie, max_age=lasts)
+        return answer
 
     def show(
         self,
@@ -280,7 +277,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         leads_away: bool = False,
         tenant: Tenant | None = None,
         context: Mapping[str, object],
-    ) -> web.Response:
+    ) -> Answer:
         """Render a page about the request that waits; its form may end at the client, and at another site if it `leads_away`.
 
         It looks as the tenant of the request, or of the user whose account it is about; `tenant` is for a request without one.

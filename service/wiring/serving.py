@@ -60,6 +60,9 @@ SETTLING = 1
 class Edge:
     """The parts that know HTTP and HTML: they read requests, and render pages."""
 
+    gate: Gate
+    """That of the application, which is built last."""
+
     def __init__(self, features: Features, steps: Sequence[Step]) -> None:
         shared, configuration = features.shared, features.shared.configuration
         server = configuration.server
@@ -96,6 +99,7 @@ class Edge:
 
     def set_up(self, app: web.Application) -> None:
         """Let the app render templates, and show a page for unknown paths; CannotServe if a template does not compile."""
+        self.gate = app[GATE]
         self.pages.set_up(app)
         app.middlewares.append(self.errors.show_unknown_path)
 

@@ -40,7 +40,8 @@ async def pages(ui: dict[str, Any]) -> AsyncIterator[str]:
 
     async def show(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        return screens.pages.render(request, name.split()[0], context=PAGES[name])
+        page = screens.pages.render(request, name.split()[0], context=PAGES[name])
+        return page.for_aiohttp()
 
     screens.app.add_routes([web.get("/pages/{name}", show)])
     runner = web.AppRunner(screens.app)

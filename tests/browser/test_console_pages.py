@@ -35,7 +35,8 @@ async def pages() -> AsyncIterator[str]:
 
     async def show(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        return screens.pages.render(request, f"admin/{name}.html", context=SHARED | SCREENS[name])
+        context = SHARED | SCREENS[name]
+        return screens.pages.render(request, f"admin/{name}.html", context=context).for_aiohttp()
 
     screens.app.add_routes([web.get("/pages/{name}", show)])
     runner = web.AppRunner(screens.app)

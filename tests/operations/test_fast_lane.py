@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Never
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from service.observe.readings import ConnectionMetrics
 from service.web.endpoint import Answer, Direct, DirectRoutes, Fields
 from service.web.proxy import Mount
 from service.web.server.connections import Connections
-from service.web.server.fast_lane import Lane
+from service.web.server.fast_lane import Lane, LaneConnection
 from service.web.server.whole_requests import LARGEST
 from tests.driving.service import RunningService
 
@@ -127,6 +128,113 @@ async def test_request_that_proxies_read_differently_is_refused(
     answer = await _exchange(service, [b"POST /connect/token HTTP/1.1\r\n" + head])
     assert answer.split()[1] == b"400"
     assert answer.count(b"HTTP/1.") == 1
+
+
+BROWSER = b"Host: x\r\nX-Request-ID: one\r\nAccept: text/html\r\n"
+FORM_FIELDS = BROWSER + b"Content-Type: application/x-www-form-urlencoded\r\n"
+AUTHORIZE = (
+    b"response_type=code&client_id=web&redirect_uri=http%3A%2F%2Flocalhost%3A5173%2Fcallback"
+    b"&scope=openid&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    b"&code_challenge_method=S256&state=s"
+)
+RANDOM = re.compile(rb"[\w-]{16,}={0,2}|<time[^>]*>[^<]*|[\d-]+T[\d:]+")
+
+
+def _get(target: bytes, fields: bytes = BROWSER) -> bytes:
+    return b"GET %s HTTP/1.1\r\n%s\r\n" % (target, fields)
+
+
+def _post(target: bytes, body: bytes, fields: bytes = FORM_FIELDS) -> bytes:
+    length = b"Content-Length: %d\r\n" % len(body)
+    return b"POST %s HTTP/1.1\r\n%s%s\r\n%s" % (target, fields, length, body)
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        _get(b"/connect/authorize?" + AUTHORIZE),
+        _get(b"/connect/authorize?" + AUTHORIZE + b"&language=de"),
+        _get(b"/connect/authorize?" + AUTHORIZE + b"&response_mode=form_post&prompt=none"),
+        _get(b"/connect/authorize?" + AUTHORIZE + b"&state=twice"),
+        _get(b"/connect/authorize?client_id=nobody"),
+        _get(b"/connect/authorize?client_id=%ff"),
+        _get(b"/connect/authorize?client_id=\xc3\xa4"),
+        _get(b"/connect/authorize?client_id=nobody#fragment"),
+        _get(b"/connect/authorize?" + b"x=y&" * 300),
+        _get(b"/connect/authorize/"),
+        _get(b"/connect%2Fauthorize"),
+        _get(b"/%63onnect/authorize?client_id=nobody"),
+        _post(b"/connect/authorize", AUTHORIZE),
+        _post(b"/connect/authorize", b"{}", BROWSER + b"Content-Type: application/json\r\n"),
+        _post(b"/connect/authorize", b"", BROWSER),
+        b"PUT" + _post(b"/connect/authorize", b"x").removeprefix(b"POST"),
+        b"HEAD" + _get(b"/account/login").removeprefix(b"GET"),
+        _get(b"/account/login?language=de"),
+        _get(b"/account/login", BROWSER + b"Cookie: language_1=x; browser; =; a=b=c\r\n"),
+        _get(b"/account/login?request=unknown"),
+        _post(b"/account/login", b"username=alice&password=x&csrf=x"),
+        _get(b"/account/consent"),
+        _get(b"/account/error"),
+        _get(b"/account/security/add?method=otp"),
+        _get(b"/account/requests/AAAAAAAAAAAAAAAA"),
+        _get(b"/account/requests/a/b"),
+        _get(b"/account/requests/%7Ba%7D"),
+        _get(b"/account"),
+        _get(b"/"),
+        _get(b"/device"),
+        _get(b"/connect/endsession"),
+        _get(b"/connect/checksession"),
+        _get(b"/connect/idp/nobody/callback?state=x"),
+        _get(b"/account/provider/callback?state=x"),
+        _get(b"/connect/register/c1"),
+    ],
+    ids=lambda sent: sent.partition(b" HTTP")[0].decode("latin-1")[:60],
+)
+async def test_browser_gets_one_answer_however_its_request_arrives(
+    service: RunningService, request_bytes: bytes
+) -> None:
+    whole = await _read_one(service, [request_bytes])
+    parts = await _read_one(service, [request_bytes[:10], request_bytes[10:]])
+    assert _without_random(whole) == _without_random(parts)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(b"/connect/authorize", b"/account/login", b"/account/consent", b"/account", b"/device"),
+        *(b"/connect/endsession", b"/account/logout", b"/account/requests/AAAAAAAAAAAAAAAA"),
+    ],
+)
+async def test_page_and_form_are_served_without_aiohttp(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch, path: bytes
+) -> None:
+    monkeypatch.setattr(LaneConnection, "_hand_over", _never)
+    assert (await _read_one(service, [_get(path)])).startswith(b"HTTP/1.1 ")
+    assert (await _read_one(service, [_post(path, b"a=b")])).startswith(b"HTTP/1.1 ")
+
+
+async def _read_one(service: RunningService, pieces: list[bytes]) -> bytes:
+    """Return the answer to one request, on a connection that stays open."""
+    address = urlsplit(service.issuer)
+    reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0.02)
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), timeout=30)
+    length = re.search(rb"Content-Length: (\d+)", head)
+    is_head = pieces[0].startswith(b"HEAD")
+    body = await reader.readexactly(int(length[1])) if length and not is_head else b""
+    writer.close()
+    return head + body
+
+
+def _without_random(answer: bytes) -> tuple[list[list[bytes]], bytes]:
+    """Return the fields in alphabetical order, and the body; what differs from request to request is starred."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    fields = [line.split(b": ", 1) for line in head.split(b"\r\n")]
+    shown = [[*name, RANDOM.sub(b"*", value)] for *name, value in fields if name != [b"Date"]]
+    return sorted(shown), RANDOM.sub(b"*", body)
 
 
 async def test_lower_body_limit_holds_in_the_fast_lane(

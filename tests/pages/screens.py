@@ -305,13 +305,14 @@ class Browser:
         img_src: Iterable[str] = (),
         **context: object,
     ) -> web.Response:
-        return self.pages.render(
+        page = self.pages.render(
             self.request(**{"Accept-Language": accept}),
             template,
             leads_away=leads_away,
             img_src=img_src,
             context=PAGES[template] | context,
         )
+        return page.for_aiohttp()
 
 
 def policy_of(page: web.Response) -> dict[str, list[str]]:

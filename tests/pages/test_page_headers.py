@@ -58,7 +58,7 @@ def test_form_post_runs_the_one_script_whose_hash_it_names(browser: Browser) -> 
     page = browser.pages.form_post(
         browser.request(),
         FormPost("https://web.example/callback", {"code": "c0de", "state": '"><script>'}),
-    )
+    ).for_aiohttp()
     scripts = re.findall(r"<script>(.*?)</script>", page.text or "", re.DOTALL)
     digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     assert policy_of(page)["script-src"] == [f"'sha256-{digest}'" for digest in digests]
@@ -69,7 +69,7 @@ def test_form_post_carries_the_response_to_the_client(browser: Browser) -> None:
     fields = {"code": "c0de", "state": '"><script>'}
     page = browser.pages.form_post(
         browser.request(), FormPost("https://web.example/callback", fields)
-    )
+    ).for_aiohttp()
     elements = Elements(page)
     inputs = elements.every("input", type="hidden")
     assert {field["name"]: field["value"] for field in inputs} == fields

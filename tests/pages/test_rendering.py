@@ -216,7 +216,7 @@ def test_the_language_is_negotiated(
     page = browser.pages.render(
         request, "error.html", ui_locales=ui_locales, context={"error": "x"}
     )
-    assert page.headers["Content-Language"] == language
+    assert page.fields.headers["Content-Language"] == language
 
 
 def test_removing_access_is_confirmed_without_a_script(browser: Browser) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 import service.app
 from service.app import STEP_PAGES, StepPage
@@ -17,6 +16,7 @@ from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.clock import clock
 from service.protocol.errors import AccessDenied, InteractionRequired
 from service.protocol.paths import LOGIN
+from service.web.endpoint import Answer, Direct, Message
 from service.web.pages.error_page import ErrorPages
 from service.web.visits import Visit, Visits
 
@@ -58,20 +58,20 @@ class OtpEndpoint:
     visits: Visits
     errors: ErrorPages
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.errors.page_and_form(PATH, self.page, self.submit)
 
     def metadata(self) -> Mapping[str, object]:
         return {}
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         if visit.visitor.sign_in_for(waiting.parked.id if waiting else "") is None:
             return self._start_again(visit, waiting)
         return self._show(visit, waiting)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         so_far = visit.visitor.sign_in_for(waiting.parked.id if waiting else "")
@@ -84,11 +84,11 @@ class OtpEndpoint:
         sign_in = so_far.with_second_factor(("otp",), at=clock())
         return await self.visits.continue_as(visit, waiting, sign_in)
 
-    def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+    def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> Answer:
         step = NextStep(LOGIN, waiting.parked.id if waiting else "")
         return self.visits.send(visit.request, step, visit.visitor, None)
 
-    def _show(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+    def _show(self, visit: Visit, waiting: WaitingRequest | None) -> Answer:
         return self.visits.show(visit, "otp.html", waiting, context={"action": PATH})
 
 

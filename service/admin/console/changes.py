@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 import msgspec
-from aiohttp import web
 
 from service.admin.access import Caller
 from service.admin.acting import Acting
@@ -18,10 +17,11 @@ from service.config.registry import CONSOLE_CLIENT
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
+from service.web.endpoint import Answer, Message
 
 PATH, SIGNED_OUT = "/confirm", "/signed-out"
 
-Answer = Callable[[Acting, AdminRequest], Awaitable[Reply]]
+RowAnswer = Callable[[Acting, AdminRequest], Awaitable[Reply]]
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     button: str
     done: str
     """The sentence of the page afterwards."""
-    answer: Answer
+    answer: RowAnswer
     """The row of the admin API, which writes the audit event, too."""
     id_name: str = ""
     """The name that the row has for the id in its path; empty where it is about nothing in particular."""
@@ -156,7 +156,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     views: UserViews
     acting: Acting
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         """Ask; the operator may have to sign in again first."""
         visit = await self.visits.open_page(request)
         change, asked = self._read(visit)
@@ -174,7 +174,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
         is_gone = change.about in {"session", "grant"} and found is None
         return {"session": session, "grant": grant, "user": user, "is_gone": is_gone}
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         """Make the change, and return to the page that it was asked for at."""
         visit = await self.visits.open_form(request)
         change, asked = self._read(visit)

@@ -21,6 +21,7 @@ from service.admin.views.page import Paging
 from service.admin.views.registry import show_registry
 from service.protocol.redirect_uri import with_query
 from service.store.memory import StoreMemory
+from service.web.endpoint import Answer, Message
 from service.web.pages.cookies import Cookie
 
 LONGEST_SUBJECT = 8192
@@ -73,7 +74,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
             *self.visits.pages.routes(),
         )
 
-    async def overview(self, request: web.Request) -> web.Response:
+    async def overview(self, request: Message) -> Answer:
         """Show health, store, keys, registry with its last refused reload, and outbox."""
         visit = await self.visits.open_page(request)
         reasons, memory = list(self.health.find_reasons()), self.memory
@@ -96,12 +97,12 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "overview", context)
 
-    async def ask_what_to_explain(self, request: web.Request) -> web.Response:
+    async def ask_what_to_explain(self, request: Message) -> Answer:
         """Show the form; an address is never read for a token."""
         visit = await self.visits.open_page(request)
         return self._show_explanation(visit)
 
-    async def explain(self, request: web.Request) -> web.Response:
+    async def explain(self, request: Message) -> Answer:
         """Say why a token is inactive, or a request is refused; nothing of it is kept or shown again."""
         visit = await self.visits.open_form(request)
         subject = (visit.params.get("subject") or "").strip()
@@ -115,11 +116,11 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
 
     def _show_explanation(
         self, visit: Visit, *, facts: Sequence[Fact] | None = None, problem: str = ""
-    ) -> web.Response:
+    ) -> Answer:
         context = {"here": "/explain", "facts": facts, "problem": problem}
         return self.visits.show(visit, "explain", {"longest": LONGEST_SUBJECT, **context})
 
-    async def outbox(self, request: web.Request) -> web.Response:
+    async def outbox(self, request: Message) -> Answer:
         """Show the messages that wait, or the dead letters."""
         visit = await self.visits.open_page(request)
         state = visit.params.get("state") or "waiting"
@@ -132,7 +133,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "outbox", context)
 
-    async def callback(self, request: web.Request) -> web.Response:
+    async def callback(self, request: Message) -> Answer:
         """Take the answer to a sign-in, and begin a session of the console.
 
         An operator who is signed in by then has come from a second tab, or back: there is nothing more to do.
@@ -152,7 +153,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         visits.cookies.set(response, Cookie.BROWSER, "", max_age=0)
         return response
 
-    async def sign_out(self, request: web.Request) -> web.Response:
+    async def sign_out(self, request: Message) -> Answer:
         """End the session."""
         visit = await self.visits.open_form(request)
         await self.visits.end(visit)
@@ -160,7 +161,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         self.visits.cookies.set(response, Cookie.SESSION, "", max_age=0)
         return response
 
-    async def signed_out(self, request: web.Request) -> web.Response:
+    async def signed_out(self, request: Message) -> Answer:
         """Say that the operator is signed out."""
         context = {
             "heading": "You are signed out",

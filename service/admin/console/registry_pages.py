@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
-from aiohttp import web
 
 from service.admin.console import picture
 from service.admin.console.visits import ConsoleVisits, NotFound, Visit
@@ -16,6 +15,7 @@ from service.admin.ways.drawing import Edge
 from service.admin.ways.finding import find_entry
 from service.model.registry import LiveRegistry
 from service.protocol.redirect_uri import with_query
+from service.web.endpoint import Answer, Message
 from service.web.pages.display import page_of
 
 
@@ -24,7 +24,7 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
     views: Views
     registry: LiveRegistry
 
-    async def clients(self, request: web.Request) -> web.Response:
+    async def clients(self, request: Message) -> Answer:
         """Show clients, APIs and the picture of who can reach what, or the part of it that is asked for.
 
         Each step takes some milliseconds for thousands of clients, so that other requests go between them.
@@ -63,7 +63,7 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "clients", {"here": "/clients", **context})
 
-    async def client(self, request: web.Request) -> web.Response:
+    async def client(self, request: Message) -> Answer:
         """Show one client of any origin."""
         visit = await self.visits.open_page(request)
         client_id = visit.params.get("id") or ""
@@ -82,7 +82,7 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "client", context)
 
-    async def api(self, request: web.Request) -> web.Response:
+    async def api(self, request: Message) -> Answer:
         """Show one API resource."""
         visit = await self.visits.open_page(request)
         name = visit.params.get("name") or ""
@@ -98,7 +98,7 @@ class RegistryPages(msgspec.Struct, frozen=True, kw_only=True):
         }
         return self.visits.show(visit, "api", context)
 
-    async def registered_clients(self, request: web.Request) -> web.Response:
+    async def registered_clients(self, request: Message) -> Answer:
         """Show the clients that registered themselves."""
         visit = await self.visits.open_page(request)
         page = await self.views.clients.list_registered(Paging(visit.params.get("cursor")))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from aiohttp import web
 
 from service.admin.console.visits import ConsoleVisits, NotFound
 from service.admin.views.page import Page, Paging
@@ -13,6 +12,7 @@ from service.admin.views.users import UserView, UserViews
 from service.identity.factors.stored import FactorsUnreadable
 from service.protocol.errors import InvalidRequest
 from service.protocol.redirect_uri import with_query
+from service.web.endpoint import Answer, Message
 
 SEARCHES = ("username", "email", "sub", "session", "grant")
 
@@ -21,7 +21,7 @@ class UserPages(msgspec.Struct, frozen=True, kw_only=True):
     visits: ConsoleVisits
     views: UserViews
 
-    async def users(self, request: web.Request) -> web.Response:
+    async def users(self, request: Message) -> Answer:
         """Find a user by what the operator types."""
         visit = await self.visits.open_page(request)
         by, asked = visit.params.get("by") or SEARCHES[0], visit.params.get("text") or ""
@@ -48,7 +48,7 @@ class UserPages(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         return with_query("/user", {"sub": view.sub}) + f"#{by}-{view.id}"
 
-    async def user(self, request: web.Request) -> web.Response:
+    async def user(self, request: Message) -> Answer:
         """Show one user."""
         visit = await self.visits.open_page(request)
         params, sub = visit.params, visit.params.get("sub") or ""

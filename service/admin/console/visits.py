@@ -22,8 +22,7 @@ from service.model.request_context import caller as current_address
 from service.model.request_context import request_id
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 from service.protocol.params import Params
-from service.web.endpoint import see_other
-from service.web.gate import ENDPOINT, UNROUTED
+from service.web.endpoint import Answer, Handler, Message, raw_path, raw_query, see_other
 from service.web.pages.cookies import Cookie, Cookies
 from service.web.pages.pages import Pages
 from service.web.parameters import form_params, query_params
@@ -33,8 +32,6 @@ log = structlog.stdlib.get_logger(__name__)
 
 LONGEST_FIELD = 8192
 """Characters of a form's field; a token that is to be explained may be long."""
-
-Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 class NotAllowed(OAuthError, code="access_denied", status=403):
@@ -64,7 +61,7 @@ class SignInNeeded(Exception):
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """A request of an operator."""
 
-    request: web.Request
+    request: Message
     operator: Operator
     params: Params
 
@@ -86,16 +83,17 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         self.pages.set_up(app, compiled="admin")
         app.middlewares.append(self._show_unknown_path)
 
-    async def open_page(self, request: web.Request) -> Visit:
+    async def open_page(self, request: Message) -> Visit:
         """Read a GET; raise SignInNeeded where nobody is signed in."""
         params = query_params(request)
         params.refuse_repeated()
         operator = await self.operators.find(self.cookies.get(request, Cookie.SESSION))
         if operator is None:
-            raise SignInNeeded(request.rel_url.raw_path_qs)
+            query = raw_query(request)
+            raise SignInNeeded(raw_path(request) + (f"?{query}" if query else ""))
         return Visit(request=request, operator=operator, params=params)
 
-    async def open_form(self, request: web.Request) -> Visit:
+    async def open_form(self, request: Message) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this operator was shown."""
         params = await form_params(request)
         cookie = self.cookies.get(request, Cookie.SESSION)
@@ -107,14 +105,14 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             raise FormExpired("the session has ended")
         return Visit(request=request, operator=operator, params=params)
 
-    def read_answer(self, request: web.Request) -> Params:
+    def read_answer(self, request: Message) -> Params:
         """Return the parameters of an authorization response."""
         params = query_params(request)
         params.refuse_repeated()
         params.refuse_too_long()
         return params
 
-    async def begin(self, request: web.Request, person: Authorization) -> str:
+    async def begin(self, request: Message, person: Authorization) -> str:
         """Begin a session after a sign-in, and return its cookie; SignInRefused if the user has no access."""
         operator = await self.operators.judge(person)
         if operator is None:
@@ -155,13 +153,11 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         if not operator.is_fresh or not is_met:
             raise SignInNeeded(path, for_changes=True)
 
-    def go(self, path: str) -> web.Response:
+    def go(self, path: str) -> Answer:
         """Send the browser to a page of the console."""
         return see_other(self.pages.url(path))
 
-    def go_to_sign_in(
-        self, request: web.Request, path: str, *, for_changes: bool = False
-    ) -> web.Response:
+    def go_to_sign_in(self, request: Message, path: str, *, for_changes: bool = False) -> Answer:
         """Send the browser to the login page of this service, with a mark by which it is known when it returns."""
         browser = self.cookies.get(request, Cookie.BROWSER)
         new = "" if browser else secrets.token_urlsafe(32)
@@ -178,7 +174,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         context: Mapping[str, object],
         *,
         status: int = 200,
-    ) -> web.Response:
+    ) -> Answer:
         """Answer with a page for the operator."""
         operator = visit.operator
         shared = {
@@ -190,14 +186,14 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         return self._render(visit.request, template, context, status)
 
     def show_message(
-        self, request: web.Request, context: Mapping[str, object], *, status: int
-    ) -> web.Response:
+        self, request: Message, context: Mapping[str, object], *, status: int
+    ) -> Answer:
         """Answer with a page that needs no session."""
         return self._render(request, "message", context, status)
 
     def _render(
-        self, request: web.Request, template: str, context: Mapping[str, object], status: int
-    ) -> web.Response:
+        self, request: Message, template: str, context: Mapping[str, object], status: int
+    ) -> Answer:
         return self.pages.render(
             request,
             f"admin/{template}.html",
@@ -205,23 +201,24 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             context={"operator": None, **context},
         )
 
-    def around(self, handler: Handler) -> Handler:
-        """Return the same handler, whose refusals are audited and become pages."""
+    def around(self, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Return the handler for aiohttp, whose middlewares these routes need; refusals are audited and become pages."""
 
         async def answer(request: web.Request) -> web.Response:
-            try:
-                return await handler(request)
-            except SignInNeeded as needed:
-                return await self._send_to_sign_in(request, needed)
-            except OAuthError as error:
-                return await self._refuse(request, error)
-            except web.HTTPException:
-                raise
-            except Exception:
-                log.exception("unforeseen error on a page")
-                return await self._refuse(request, ServerError("something unforeseen happened"))
+            return (await self._answer(handler, request)).for_aiohttp()
 
         return answer
+
+    async def _answer(self, handler: Handler, request: Message) -> Answer:
+        try:
+            return await handler(request)
+        except SignInNeeded as needed:
+            return await self._send_to_sign_in(request, needed)
+        except OAuthError as error:
+            return await self._refuse(request, error)
+        except Exception:
+            log.exception("unforeseen error on a page")
+            return await self._refuse(request, ServerError("something unforeseen happened"))
 
     @web.middleware
     async def _show_unknown_path(
@@ -230,10 +227,11 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         """Answer a browser that asks for an unknown path by a page; a program gets JSON."""
         is_browser = "text/html" in request.headers.get("Accept", "").lower()
         if is_browser and isinstance(request.match_info.http_exception, web.HTTPNotFound):
-            return await self._refuse(request, NotFound("the console has no such page"))
+            page = await self._refuse(request, NotFound("the console has no such page"))
+            return page.for_aiohttp()
         return await handler(request)
 
-    async def _send_to_sign_in(self, request: web.Request, needed: SignInNeeded) -> web.Response:
+    async def _send_to_sign_in(self, request: Message, needed: SignInNeeded) -> Answer:
         """Send the browser there after a GET; a form gets a link, as `form-action` holds for all redirects after it."""
         try:
             if request.method != "POST":
@@ -244,8 +242,8 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         return await self._refuse(request, refusal, continue_href=self.pages.url(needed.path))
 
     async def _refuse(
-        self, request: web.Request, error: OAuthError, *, continue_href: str = ""
-    ) -> web.Response:
+        self, request: Message, error: OAuthError, *, continue_href: str = ""
+    ) -> Answer:
         operator = None
         if error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             operator = await self._find_operator(request)
@@ -265,20 +263,20 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         page.headers.update(error.headers)
         return page
 
-    async def _find_operator(self, request: web.Request) -> Operator | None:
+    async def _find_operator(self, request: Message) -> Operator | None:
         try:
             return await self.operators.find(self.cookies.get(request, Cookie.SESSION))
         except OAuthError:
             return None  # such as a store that is unavailable
 
-    def _audit(self, request: web.Request, error: OAuthError, operator: Operator | None) -> None:
+    def _audit(self, request: Message, error: OAuthError, operator: Operator | None) -> None:
         """Note what was refused; that there is no such page refuses nobody."""
         if isinstance(error, NotFound):
             return
         self.emit(
             AdminRefused(
                 method=request.method,
-                endpoint=request.get(ENDPOINT, UNROUTED),
+                endpoint=raw_path(request),
                 error=error.code,
                 cause=error.description,
                 client_id=CONSOLE_CLIENT,

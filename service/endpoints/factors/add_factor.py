@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
-from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.endpoints.factors.shown import (
@@ -20,6 +19,7 @@ from service.identity.factors.methods import MFA
 from service.identity.sign_in import SignIn
 from service.protocol.errors import AccessDenied
 from service.protocol.paths import ACCOUNT, ADD_FACTOR, LOGIN, SECOND_FACTOR, SECURITY
+from service.web.endpoint import Answer, Direct, Message
 from service.web.visits import Visit, Visits, return_path
 
 PATH = ADD_FACTOR
@@ -38,22 +38,22 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
     changes: FactorChanges
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         enrolment = await self._find_enrolment(visit, waiting)
-        if isinstance(enrolment, web.Response):
+        if isinstance(enrolment, Answer):
             return enrolment
         return await self._show(visit, waiting, enrolment)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         enrolment = await self._find_enrolment(visit, waiting)
-        if isinstance(enrolment, web.Response):
+        if isinstance(enrolment, Answer):
             return enrolment
         if waiting and visit.params.get("action") == "cancel":
             return await self.visits.refuse(visit, waiting, AccessDenied("the user cancelled"))
@@ -74,7 +74,7 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_enrolment(
         self, visit: Visit, waiting: WaitingRequest | None
-    ) -> _Enrolment | web.Response:
+    ) -> _Enrolment | Answer:
         """Return what the user has proved within the last minutes; else the way to where that can be done."""
         turn = await find_factor_turn(self.visits.flow, visit.visitor, waiting)
         if turn is not None and not turn.enrollable:
@@ -108,7 +108,7 @@ class AddFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         enrolment: _Enrolment,
         *,
         error: str | None = None,
-    ) -> web.Response:
+    ) -> Answer:
         """Return the page for the kind of factor that is chosen, or else the first one that can be added."""
         so_far, addable = enrolment.sign_in, enrolment.methods
         chosen = visit.params.get("method") or ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import msgspec
-from aiohttp import web
 
 from service.authorize.flow import WaitingRequest
 from service.clock import clock
@@ -22,6 +21,7 @@ from service.identity.sign_in import SignIn
 from service.model.handle import digest
 from service.protocol.errors import AccessDenied
 from service.protocol.paths import ACCOUNT, ADD_FACTOR, SECURITY
+from service.web.endpoint import Answer, Direct, Message
 from service.web.visits import Notice, Visit, Visits, return_path
 
 PATH = SECOND_FACTOR.path
@@ -33,10 +33,10 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
     second_factors: SecondFactors
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         turn = await find_factor_turn(self.visits.flow, visit.visitor, waiting)
@@ -44,7 +44,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return await self.visits.go_on(visit, waiting)
         return await self._show(visit, waiting, turn)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
         turn = await find_factor_turn(self.visits.flow, visit.visitor, waiting)
@@ -72,7 +72,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         turn: FactorTurn,
         *,
         error: str | None = None,
-    ) -> web.Response:
+    ) -> Answer:
         """Return the page for the method that is chosen, or else the first one."""
         if not turn.offered and turn.enrollable:
             return self.visits.lead_to(visit, waiting, ADD_FACTOR)
@@ -107,7 +107,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return None
         factors = await self.second_factors.enrolled.find(sign_in.subject)
 
-        def show(visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+        def show(visit: Visit, waiting: WaitingRequest | None) -> Answer:
             context = {
                 "left": len(factors.recovery_codes),
                 "continue_href": find_way_after(self.visits, visit, waiting),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import msgspec
-from aiohttp import web
 
 from service.endpoints.factors.shown import notice_of_recovery_codes
 from service.identity.factors.enrolment import FactorChanges, read_name
@@ -14,6 +13,7 @@ from service.model.session import Session
 from service.model.user import LOCAL
 from service.protocol.errors import InvalidRequest
 from service.protocol.paths import ADD_FACTOR, SECURITY
+from service.web.endpoint import Answer, Direct, Message
 from service.web.visits import Visit, Visits
 
 PATH = SECURITY
@@ -25,17 +25,17 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     visits: Visits
     changes: FactorChanges
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         return self.visits.errors.page_and_form(PATH, self.page, self.submit)
 
-    async def page(self, request: web.Request) -> web.Response:
+    async def page(self, request: Message) -> Answer:
         visit = await self.visits.open_page(request)
         session = await self.visits.visitors.find_own_session(visit.visitor)
         if session is None:
             return await self.visits.ask_for_session(visit, PATH)
         return await self._show(visit, session)
 
-    async def submit(self, request: web.Request) -> web.Response:
+    async def submit(self, request: Message) -> Answer:
         visit = await self.visits.open_form(request)
         session = await self.visits.visitors.find_fresh_session(visit.visitor)
         if session is None or visit.form_session is None:
@@ -65,9 +65,7 @@ class SecurityEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         listed = [each["id"] for each in _list(factors)]
         return (mfa.required, mfa.enrolment, listed) == ("always", "account", [factor_id])
 
-    async def _show(
-        self, visit: Visit, session: Session, *, error: str | None = None
-    ) -> web.Response:
+    async def _show(self, visit: Visit, session: Session, *, error: str | None = None) -> Answer:
         factors = await self.changes.second_factors.enrolled.find(session.subject)
         context = {
             "action": PATH,

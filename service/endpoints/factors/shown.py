@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from aiohttp import web
-
 from service.authorize.flow import WaitingRequest
 from service.identity.factors.methods import Asked, FactorAttempt
 from service.protocol.paths import SECOND_FACTOR
+from service.web.endpoint import Answer
 from service.web.visits import Notice, Visit, Visits, return_path
 
 
@@ -52,7 +51,7 @@ def notice_of_recovery_codes(visits: Visits, codes: Sequence[str]) -> Notice | N
     if not codes:
         return None
 
-    def show(visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+    def show(visit: Visit, waiting: WaitingRequest | None) -> Answer:
         context = {"codes": codes, "continue_href": find_way_after(visits, visit, waiting)}
         return visits.show(visit, "recovery_codes.html", waiting, context=context)
 

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Literal
 
 import msgspec
-from aiohttp import web
 
 from service.model.session import SentCookies
+from service.web.endpoint import Answer, Message
 
 YEAR = 365 * 86400
 _WRITTEN_HERE = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -63,7 +63,7 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         name = name if self.port is None else f"{name}_{self.port}"
         return f"__Host-{name}" if self.secure else name
 
-    def get(self, request: web.Request, cookie: Cookie) -> str:
+    def get(self, request: Message, cookie: Cookie) -> str:
         """Return the value, empty unless it looks like one that was set here: any program can send a cookie.
 
         Of two with one name the last counts, as its path is the shortest (RFC 6265 §5.4); aiohttp's own parser is slow.
@@ -71,48 +71,45 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         value = _parse(request).get(self._names[cookie], "")
         return value if _WRITTEN_HERE.fullmatch(value) else ""
 
-    def read(self, request: web.Request) -> SentCookies:
+    def read(self, request: Message) -> SentCookies:
         """Return what the browser sends of the cookies that say who it is."""
         sent = _parse(request)
         values = [sent.get(name, "") for name in self._names_of_sent]
         return SentCookies(*[one if _WRITTEN_HERE.fullmatch(one) else "" for one in values])
 
-    def set(
-        self, response: web.StreamResponse, cookie: Cookie, value: str, *, max_age: int | None
-    ) -> None:
+    def set(self, answer: Answer, cookie: Cookie, value: str, *, max_age: int | None) -> None:
         """Set the cookie until the browser closes, or for `max_age` seconds; an empty value deletes it."""
         same_site: SameSite = self.same_site if cookie is Cookie.SESSION else "lax"
         if cookie is Cookie.BROWSER_STATE and self.secure:
             same_site = "none"  # which browsers accept over TLS only
-        response.set_cookie(
-            self.name(cookie),
-            value,
-            max_age=max_age if value else 0,
-            path="/",
-            httponly=cookie is not Cookie.BROWSER_STATE,
-            secure=self.secure,
-            samesite=same_site.capitalize(),
+        max_age = max_age if value else 0
+        name = self._names[cookie]
+        attributes = (
+            f"{name}={value}" if value else f'{name}=""',
+            "" if cookie is Cookie.BROWSER_STATE else "HttpOnly",
+            "" if max_age is None else f"Max-Age={max_age}",
+            f"Path=/; SameSite={same_site.capitalize()}",
+            "Secure" if self.secure else "",
         )
+        answer.cookies[name] = "; ".join(filter(None, attributes))
 
-    def clear_session(self, response: web.StreamResponse) -> None:
+    def clear_session(self, answer: Answer) -> None:
         """Sign out at this browser."""
-        self.set(response, Cookie.SESSION, "", max_age=0)
-        self.set(response, Cookie.BROWSER_STATE, "", max_age=0)
+        self.set(answer, Cookie.SESSION, "", max_age=0)
+        self.set(answer, Cookie.BROWSER_STATE, "", max_age=0)
 
-    def failed_sign_ins(self, request: web.Request) -> int:
+    def failed_sign_ins(self, request: Message) -> int:
         """Return how often signing in has failed in this browser, as far as it says."""
         counted = self.get(request, Cookie.FAILED_SIGN_INS)
         return int(counted) if counted in {"1", "2", "3"} else 0
 
-    def set_failed_sign_ins(
-        self, response: web.StreamResponse, count: int, *, max_age: int
-    ) -> None:
+    def set_failed_sign_ins(self, answer: Answer, count: int, *, max_age: int) -> None:
         """Count failures up to three, for `max_age` seconds; zero deletes the cookie."""
         value = str(min(count, 3)) if count else ""
-        self.set(response, Cookie.FAILED_SIGN_INS, value, max_age=max_age)
+        self.set(answer, Cookie.FAILED_SIGN_INS, value, max_age=max_age)
 
 
-def _parse(request: web.Request) -> dict[str, str]:
+def _parse(request: Message) -> dict[str, str]:
     """Return the cookies that were sent."""
     pairs = [pair.strip().partition("=") for pair in request.headers.get("Cookie", "").split(";")]
     return {name: value for name, _, value in pairs}

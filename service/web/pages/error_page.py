@@ -22,13 +22,12 @@ from service.protocol.errors import (
     TooManyWrongCodes,
 )
 from service.protocol.paths import ACCOUNT
+from service.web.endpoint import Answer, Direct, Handler, Message
 from service.web.pages.pages import Pages
 
 log = structlog.stdlib.get_logger(__name__)
 
 PATH = "/account/error"
-
-PageHandler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 class WayOn(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,30 +66,26 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
     find_accepted: Callable[[RefusedValue], Awaitable[tuple[str, ...]]] | None
     """Finds what would have been accepted; only in development: in production a page shows nothing of a request or a registration."""
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def routes(self) -> Iterable[Direct]:
         """Return the route of an error page for users who open its address themselves."""
         return (self.page(PATH, self._show_own_page),)
 
-    def page(self, path: str, handler: PageHandler) -> web.RouteDef:
+    def page(self, path: str, handler: Handler) -> Direct:
         """Return the route of GET; its errors are pages."""
-        return web.get(path, self.around(handler))
+        return Direct("GET", path, self._around(handler))
 
-    def page_and_form(
-        self, path: str, page: PageHandler, submit: PageHandler
-    ) -> tuple[web.RouteDef, ...]:
+    def page_and_form(self, path: str, page: Handler, submit: Handler) -> tuple[Direct, ...]:
         """Return the routes of GET and POST; the errors of both are pages."""
-        return self.page(path, page), web.post(path, self.around(submit))
+        return self.page(path, page), Direct("POST", path, self._around(submit))
 
-    def around(self, handler: PageHandler) -> PageHandler:
+    def _around(self, handler: Handler) -> Handler:
         """Return the same handler, whose errors are pages."""
 
-        async def handle(request: web.Request) -> web.Response:
+        async def handle(request: Message) -> Answer:
             try:
                 return await handler(request)
             except OAuthError as error:
                 return await self._page(request, error)
-            except web.HTTPException:
-                raise
             except Exception:
                 log.exception("unforeseen error on a page")
                 return await self._page(request, ServerError("something unforeseen happened"))
@@ -106,15 +101,16 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
         is_browser = "text/html" in request.headers.get("Accept", "").lower()
         if isinstance(refusal, web.HTTPNotFound) and is_browser:
             context = {"own_query": "?"}
-            return self.pages.render(
+            page = self.pages.render(
                 request, "not_found.html", status=refusal.status, context=context
             )
+            return page.for_aiohttp()
         return await handler(request)
 
-    async def _show_own_page(self, _: web.Request) -> web.Response:
+    async def _show_own_page(self, _: Message) -> Answer:
         raise InvalidRequest("no request waits here; go back to the application and try again")
 
-    async def _page(self, request: web.Request, error: OAuthError) -> web.Response:
+    async def _page(self, request: Message, error: OAuthError) -> Answer:
         refused = error.refused
         self.emit(AuthorizationRefused.by(error, refused.client_id))
         context: dict[str, object] = {

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from aiohttp import web
 
 from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
 from service.protocol.redirect_uri import FormPost
+from service.web.endpoint import NO_STORE, NOSNIFF, Answer, Fields, Message, raw_query
 from service.web.pages import display
 from service.web.pages.assets import Assets
 from service.web.pages.cookies import YEAR, Cookie, Cookies
@@ -35,6 +36,9 @@ AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 class Pages:
     """Renders everything that a user sees, in the user's language and in the operator's look."""
 
+    _app: web.Application
+    """Where aiohttp-jinja2 keeps the templates."""
+
     def __init__(self, *, issuer: str, ui: Ui, cookies: Cookies, registry: LiveRegistry) -> None:
         self._prefix = urlsplit(issuer).path.rstrip("/")
         self._ui = ui
@@ -49,7 +53,7 @@ class Pages:
 
         Those of a folder are `compiled` at once, in the default language.
         """
-        logo = self._ui.logo
+        self._app, logo = app, self._ui.logo
         names = {
             "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
             if isinstance(logo, Path)
@@ -75,7 +79,7 @@ class Pages:
 
     def render(
         self,
-        request: web.Request,
+        request: Message,
         template: str,
         /,
         *,
@@ -85,8 +89,9 @@ class Pages:
         img_src: Iterable[str] = (),
         frame_src: Iterable[str] = (),
         script: str | None = None,
+        referrer_policy: str = "no-referrer",
         context: Mapping[str, object],
-    ) -> web.Response:
+    ) -> Answer:
         """Answer with a page; the URIs are those that it shows or frames. `leads_away` where a form may end at another site."""
         logo = [self._ui.logo] if isinstance(self._ui.logo, str) else []
         chosen = _chosen_language(request)
@@ -95,56 +100,52 @@ class Pages:
             *(ui_locales or "").split(),
             accept_language=request.headers.get("Accept-Language"),
         )
-        headers = page_headers(
+        fields = page_fields(
             language=tag,
             leads_away=leads_away,
             img_src=_sources([*img_src, *logo]),
             frame_src=_sources(frame_src),
             script=script,
+            referrer_policy=referrer_policy,
         )
-        page = web.Response(
-            text=render(request, template, context, self._load_language(tag)),
-            status=status,
-            content_type="text/html",
-            headers=headers,
-        )
+        html = render(self._app, template, context, self._load_language(tag))
+        page = Answer(fields, html.encode(), status)
         self.keep_language(request, page)
         return page
 
-    def own_query(self, request: web.Request) -> str | None:
+    def own_query(self, request: Message) -> str | None:
         """Return the query with which a refusal can be asked for in another language, which is to be appended; None after a form.
 
         Nothing else of the request comes back: it may hold tokens, or what users typed.
         """
-        query = request.rel_url.raw_query_string
+        query = raw_query(request)
         if request.method == "POST" or len(query) > MAX_QUERY_LENGTH:
             return None
         kept = [one for one in query.split("&") if one.partition("=")[0] in _REPEATED]
         return "".join(["?", *[f"{one}&" for one in kept]])
 
-    def keep_language(self, request: web.Request, response: web.Response) -> None:
+    def keep_language(self, request: Message, answer: Answer) -> None:
         """Set a cookie for the language that the user has chosen; a redirect would lose it otherwise."""
         chosen = _chosen_language(request)
         if chosen and chosen in self._locales.tags:
-            self._cookies.set(response, Cookie.LANGUAGE, chosen, max_age=YEAR)
+            self._cookies.set(answer, Cookie.LANGUAGE, chosen, max_age=YEAR)
 
     def form_post(
-        self, request: web.Request, delivery: FormPost, *, ui_locales: str | None = None
-    ) -> web.Response:
+        self, request: Message, delivery: FormPost, *, ui_locales: str | None = None
+    ) -> Answer:
         """Answer with a page that posts itself to the client (OAuth 2.0 Form Post Response Mode §2).
 
         Clients that compare `Origin` see the issuer's; without a referrer it would be `null` (Fetch Standard §3.2).
         """
-        page = self.render(
+        return self.render(
             request,
             "form_post.html",
             ui_locales=ui_locales,
             leads_away=True,
             script=AUTO_SUBMIT,
+            referrer_policy="strict-origin",
             context={"redirect_uri": delivery.redirect_uri, "fields": delivery.fields},
         )
-        page.headers["Referrer-Policy"] = "strict-origin"
-        return page
 
     def url(self, path: str) -> str:
         """Return a path as the browser must ask for it: under the issuer's own, a static file with its hash."""
@@ -167,10 +168,12 @@ class Pages:
         return self._assets.find(name) is not None
 
 
-def _chosen_language(request: web.Request) -> str | None:
+def _chosen_language(request: Message) -> str | None:
     """Return the language in the query; a long query, which no page links to, is costly to parse."""
-    is_short = len(request.rel_url.raw_query_string) <= MAX_QUERY_LENGTH
-    return request.query.get(Cookie.LANGUAGE.value) if is_short else None
+    name, query = Cookie.LANGUAGE.value, raw_query(request)
+    if name not in query or len(query) > MAX_QUERY_LENGTH:
+        return None
+    return parse_qs(query).get(name, [None])[0]
 
 
 def _generated_assets(ui: Ui) -> dict[str, bytes]:
@@ -190,19 +193,20 @@ def _is_web(uri: str) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def page_headers(
+def page_fields(
     *,
     language: str,
     leads_away: bool,
     img_src: tuple[str, ...],
     frame_src: tuple[str, ...],
     script: str | None,
-) -> Mapping[str, str]:
-    """Return the headers of a page that shows and frames what comes from these sources.
+    referrer_policy: str,
+) -> Fields:
+    """Return the header fields of a page that shows and frames what comes from these sources.
 
     It runs this one inline script, or else static files of this service. A page whose form may end at another site has no
     `form-action`, because Chromium applies it to every redirect that follows, also to those of the client, which lead to
-    an app, a loopback address or another host (CSP3 §6.4.2). What all answers have in common adds `web/gate.py`.
+    an app, a loopback address or another host (CSP3 §6.4.2).
     """
     directives = {
         "default-src": ["'none'"],
@@ -216,12 +220,32 @@ def page_headers(
         "base-uri": ["'none'"],
     }
     written = [dict.fromkeys([name, *sources]) for name, sources in directives.items() if sources]
-    return {
+    headers = {
+        "Content-Type": "text/html; charset=utf-8",
         "Content-Security-Policy": "; ".join(map(" ".join, written)),
         "Content-Language": language,
         "X-Frame-Options": "DENY",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        "Referrer-Policy": referrer_policy,
     }
+    return Fields({**headers, **NO_STORE})
+
+
+@cache
+def frame(script: str, *, directives: str = "") -> tuple[Fields, bytes]:
+    """Return the parts of a page for frames of any site, which runs this script alone; caches may keep it for an hour."""
+    html = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Session</title>'
+        f"<script>{script}</script></html>"
+    )
+    headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        "Cache-Control": "public, max-age=3600",
+        "Content-Security-Policy": f"default-src 'none'; {directives}script-src {script_hash(script)}",
+        "Referrer-Policy": "no-referrer",
+        NOSNIFF: "nosniff",
+    }
+    return Fields(headers), html.encode()
 
 
 def script_hash(script: str) -> str:

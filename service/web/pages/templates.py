@@ -147,10 +147,10 @@ def compile_templates(environment: jinja2.Environment, folder: str) -> None:
 
 
 def render(
-    request: web.Request, template: str, context: Mapping[str, object], language: Language
+    app: web.Application, template: str, context: Mapping[str, object], language: Language
 ) -> str:
     """Return the page in this language."""
-    environment: Any = aiohttp_jinja2.get_env(request.app)
+    environment: Any = aiohttp_jinja2.get_env(app)
     page: str = environment.in_language(language).get_template(template).render(context)
     return page
 

@@ -1,8 +1,8 @@
-"""The fast lane: small requests of machines that arrive whole are answered without aiohttp.
+"""The fast lane: small requests that arrive whole are answered without aiohttp.
 
-An API sends the same few hundred bytes again and again on a connection that stays open. For those this is the whole
-server. Any other request (for a page, in pieces, before the previous one is answered, of another version of HTTP) goes
-to aiohttp with its connection, from its first byte on (docs/decisions/server/fast-lane.md).
+An API sends the same few hundred bytes again and again on a connection that stays open, and a browser follows
+redirects. For those this is the whole server. Any other request (in pieces, before the previous one is answered, of
+another version of HTTP) goes to aiohttp with its connection, from its first byte on (docs/decisions/server/fast-lane.md).
 """
 
 from __future__ import annotations
@@ -256,9 +256,9 @@ class LaneConnection(asyncio.Protocol):
         """Return the answer as it goes over the wire (RFC 9112 §4)."""
         own = b""
         for name, value in answer.headers.items():
-            if "\n" in value or "\r" in value:
-                raise ValueError("a header field holds a line break")
-            own += f"{name}: {value}\r\n".encode()
+            own += _line(name, value)
+        for cookie in answer.cookies.values():
+            own += _line("Set-Cookie", cookie)
         head = _STATUS_LINES[answer.status], answer.fields.wire, self._lane.fields(), own
         return b"%b%b%b%bContent-Length: %d\r\n\r\n%b" % (*head, len(answer.body), answer.body)
 
@@ -271,3 +271,9 @@ class LaneConnection(asyncio.Protocol):
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         protocol.data_received(data)
+
+
+def _line(name: str, value: str) -> bytes:
+    if "\n" in value or "\r" in value:
+        raise ValueError("a header field holds a line break")
+    return f"{name}: {value}\r\n".encode()

@@ -64,7 +64,9 @@ class WholeRequestReader:
             return None
         if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
             return None
-        target, _, query = self._url.decode("latin-1").partition("?")
+        if b"#" in self._url:  # a fragment is not sent (RFC 9112 §3.2)
+            return None
+        target, _, query = self._url.decode("utf-8", "surrogateescape").partition("?")
         path = self._mount.find_own_path(target)
         request = WholeRequest(
             method=method,

@@ -8,11 +8,12 @@ from subprocess import Popen
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientSession
 
 from service.admin.console.sign_in import is_page
 from service.config.schema.server import Session
 from service.events.admin import AdminRefused, AdminSignedIn, AdminSignedOut
+from service.web.endpoint import empty_answer
 from service.web.pages.cookies import Cookie
 from service.wiring.serving import build_cookies
 from tests.admin.console.conftest import ALICE, Change, Operator
@@ -285,9 +286,9 @@ async def test_names_of_clients_are_text(operator: Operator) -> None:
 
 def test_cookies_are_bound_to_an_https_host() -> None:
     cookies = build_cookies("https://admin.example:8443", Session(cookie_name="console"))
-    response = web.Response()
-    cookies.set(response, Cookie.SESSION, "value", max_age=None)
-    written = response.cookies["__Host-console"].OutputString()
+    answer = empty_answer()
+    cookies.set(answer, Cookie.SESSION, "value", max_age=None)
+    written = answer.cookies["__Host-console"]
     assert written == "__Host-console=value; HttpOnly; Path=/; SameSite=Lax; Secure"
 
 
