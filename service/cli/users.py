@@ -153,7 +153,8 @@ def reset_factors(settings: Configuration, person: Person) -> None:
 def end(settings: Configuration, person: Person) -> None:
     """End everything of a person: consents, sessions, and all tokens, those with offline access too.
 
-    Clients get logout tokens for the ended sessions. The user may sign in again; `users disable` prevents that.
+    Clients get logout tokens for the ended sessions, and for former ones from which they have grants. The user may
+    sign in again; `users disable` prevents that.
 
     \b
     Example:

@@ -71,7 +71,7 @@ async def test_a_client_is_told_once_of_a_session_that_lives(
     assert [claims_in(one)["sid"] for one in party.tokens] == [claims_in(tokens["id_token"])["sid"]]
 
 
-async def test_a_repeated_end_tells_nobody_again(app: ClientApp, party: RelyingParty) -> None:
+async def test_a_repeated_end_sends_no_token_again(app: ClientApp, party: RelyingParty) -> None:
     await sids_after_logouts(app, 1)
     await end_all(app.service)
     told = len(party.tokens)
