@@ -223,7 +223,7 @@ def set_up_pages(app: web.Application) -> None:
 
 def seal(by: Callable[[bytes, str, bytes], str]) -> str:
     """Return the parameters of a request as they are kept while their user is asked."""
-    params = {"client_id": "web", "scope": "openid profile api1", "state": "s" * 180}
+    params = {"client_id": "web", "scope": "openid profile api1", "state": "s" * 390}
     return by(orjson.dumps(params), _ID, b"floor")
 
 

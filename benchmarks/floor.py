@@ -61,6 +61,7 @@ PROLONG: Sequence[Command] = (
     _index(f"ts:{{{DIGEST}}}:ua", "AAAAAAAAAAAAAAAA"),
     lengthen(f"{TAG}:az", TTL),
 )
+UNLIST: Command = ("ZREM", f"ts:{{{DIGEST}}}:uk:{DIGEST}", f"AAAAAAAAAAAAAAAA:{DIGEST}")
 BELOW = (f"{TAG}:de:{DIGEST}", f"{TAG}:at:{DIGEST}")
 UNTIL = (1_795_000_000, 1_795_003_600)
 DELEGATE: Command = (
@@ -162,8 +163,8 @@ class Floor:
         return await self._continue(request, ROTATE)
 
     async def code(self, request: web.Request) -> web.Response:
-        """The same, and the authorization is kept for longer."""
-        return await self._continue(request, (*PROLONG, *ROTATE))
+        """The same, and the authorization is kept for longer, and the code is taken from its list."""
+        return await self._continue(request, (*PROLONG, *ROTATE, UNLIST))
 
     async def _continue(self, request: web.Request, writes: Sequence[Command]) -> web.Response:
         await _form(request)
@@ -195,8 +196,10 @@ class Floor:
         return _token(token)
 
     async def transaction_token(self, request: web.Request) -> web.Response:
-        """Two reads and a signature."""
-        await _form(request)
+        """Two JSON objects parsed, two reads and a signature."""
+        form = await _form(request)
+        for name in ("request_details", "request_context"):
+            orjson.loads(form[name])
         await self.redis.ask(READ_TWO, seconds=PATIENCE)
         return _token(self.es256.sign_at_once(CLAIMS, typ="txntoken+jwt"))
 

@@ -279,8 +279,11 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
 
     def identifies_any(self, identifiers: Iterable[str], names: Container[object]) -> bool:
         """Return whether one of these names and URLs identifies an API resource with one of these names."""
-        found = map(self.find_api, identifiers)
-        return any(api.name in names for api in found if api is not None)
+        for one in identifiers:
+            api = self.find_api(one)
+            if api is not None and api.name in names:
+                return True
+        return False
 
     def find_api_of(self, detail: Detail) -> str | None:
         """Return the API that understands an object of authorization_details; None if its type is gone."""
