@@ -90,7 +90,7 @@ async def test_refusal_costs_the_same_whatever_exists(
 
 
 @pytest.mark.parametrize("search", ["username", "email", "sub"])
-async def test_refused_search_costs_the_same_whoever_exists(
+async def test_refused_search_costs_the_same_if_the_user_exists(
     measure: Measure, service: RunningService, search: str
 ) -> None:
     known = {"username": "alice", "email": "alice@example.com", "sub": ALICE}[search]
