@@ -124,6 +124,23 @@ def test_operators_macro_and_constants_are_in_the_language_of_each_page(tmp_path
     assert found == ["en Cancel 60 seconds", "de Abbrechen 60 Sekunden", "en Cancel 60 seconds"]
 
 
+def test_operators_macro_that_reads_the_page_sees_each_page(tmp_path: Path) -> None:
+    write(tmp_path, "own.html", "{% macro alert(id, text) %}{{ error }}{% endmacro %}")
+    write(
+        tmp_path, "login.html", '{% import "own.html" as ui with context %}{{ ui.alert("", "") }}'
+    )
+    browser = Browser(tmp_path)
+    found = [browser.sees("login.html", error=error).text for error in ("one", "other")]
+    assert found == ["one", "other"]
+
+
+def test_operators_macro_gets_the_body_of_its_call(tmp_path: Path) -> None:
+    write(tmp_path, "own.html", "{% macro box(of) %}{{ of }}: {{ caller() }}{% endmacro %}")
+    imported = '{% import "own.html" as own %}'
+    write(tmp_path, "login.html", imported + '{% call own.box("a") %}{{ error }}{% endcall %}')
+    assert Browser(tmp_path).sees("login.html", error="one").text == "a: one"
+
+
 def test_an_operators_title_is_not_translated() -> None:
     text = Browser(title="100% <Acme>").sees("login.html").text or ""
     assert "<h1>100% &lt;Acme&gt;</h1>" in text

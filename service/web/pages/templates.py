@@ -25,8 +25,6 @@ FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 
 CONSTANT = ("_", "url", "has_asset")
 """The functions of templates whose value for the same arguments is the same on every page of a language."""
-COMPONENTS = "components.html"
-"""The macros of all pages, which they import as `ui`; they read nothing else of a page than their arguments."""
 
 
 class PageContext(Context):
@@ -73,17 +71,24 @@ class Templates(jinja2.Environment):
         """Parse a template; in a language, what is constant becomes one with the text around it."""
         parsed = super()._parse(source, name, filename)
         if self.overlayed:
-            _Constants(self).visit(parsed)
+            _Constants(self, parsed).visit(parsed)
         return parsed
 
 
 class _Constants(NodeTransformer):
-    """Replaces calls of constant functions and of macros of components.html, where all arguments are constants."""
+    """Replaces calls of constant functions and of macros, where all arguments are constants.
 
-    def __init__(self, environment: jinja2.Environment) -> None:
-        self.environment = environment
+    A macro that is imported without context reads nothing else of a page.
+    """
+
+    def __init__(self, environment: jinja2.Environment, parsed: nodes.Template) -> None:
         known: Any = environment.globals
         self._constant: Mapping[str, Callable[..., Any]] = {name: known[name] for name in CONSTANT}
+        self._modules: Mapping[str, object] = {
+            one.target: environment.get_template(one.template.value).module
+            for one in parsed.find_all(nodes.Import)
+            if isinstance(one.template, nodes.Const) and not one.with_context
+        }
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - Jinja's name
         self.generic_visit(node)
@@ -97,18 +102,16 @@ class _Constants(NodeTransformer):
 
     def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
         """Leave the call of a macro that is given a body."""
-        call = node.call
-        self.generic_visit(node)
-        node.call = call
+        self.generic_visit(node.call)
+        node.body = [self.visit(one) for one in node.body]
         return node
 
     def _find_function(self, called: nodes.Expr) -> Callable[..., Any] | None:
-        environment = self.environment
         if isinstance(called, nodes.Name):
             return self._constant.get(called.name)
-        if not isinstance(called, nodes.Getattr) or called.node != nodes.Name("ui", "load"):
+        if not isinstance(called, nodes.Getattr) or not isinstance(called.node, nodes.Name):
             return None
-        module = environment.get_template(COMPONENTS).module
+        module = self._modules.get(called.node.name)
         macro: Callable[..., Any] | None = getattr(module, called.attr, None)
         return macro
 
