@@ -26,7 +26,14 @@ from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.claims import claims_of_scope
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import begin, list_code, make_room, make_room_for_code
+from service.tokens.liveness import (
+    ask_end,
+    begin,
+    is_ended,
+    list_code,
+    make_room,
+    make_room_for_code,
+)
 
 
 class Answering(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,13 +76,13 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         writes = [
             *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
             *note_client(stores, request.client, session),
-            *session_use,
             *(access.writes if access else ()),
             *(self._keep_code(code, authorization, request, reply_to) if code else ()),
         ]
-        answers = await self._make_active(authorization, writes, claim)
-        if code:
-            count = answers[len(writes) - 1]
+        presence = session_use or (stores.sessions.exists(session.id),)
+        answers = await self._make_active(authorization, session, writes, presence, claim)
+        count = answers[len(writes) - 1]
+        if code and count > stores.subject_codes.limit:
             await make_room_for_code(stores, authorization, count=count, emit=self.emit)
         self._emit_granted(authorization, kind.name)
         return parameters
@@ -117,25 +124,33 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         return put, list_code(stores, authorization, code, expires_at=clock() + ttl)
 
     async def _make_active(
-        self, authorization: Authorization, writes: Sequence[Command], claim: Claim | None
+        self,
+        authorization: Authorization,
+        session: Session,
+        writes: Sequence[Command],
+        presence: Sequence[Command],
+        claim: Claim | None,
     ) -> Sequence[Any]:
-        """Write it all in one round trip, unless the session ended in the same moment; return the answers.
+        """Write it all in one round trip, unless the session, or all access of the user, ended in the same moment; return the answers.
 
-        The session's presence is asked after the writes: a logout that comes later finds the index filled.
+        Both are asked after the writes, the former by the last command of `presence`: an end that comes later finds the
+        indexes filled. The indexes of session and user lie in different slots of a Cluster, and so each has its question.
         The claim comes last, so that a request whose answer the store did not take can be tried again.
         """
-        stores, session_id = self.access_tokens.stores, str(authorization.session_id)
-        alive = stores.sessions.exists(session_id)
-        answers = await stores.kv.write(*writes, alive, *([claim.write] if claim else []))
+        stores = self.access_tokens.stores
+        asked = *writes, *presence, ask_end(stores, session.subject)
+        answers = await stores.kv.write(*asked, *([claim.write] if claim else []))
+        is_alive, end = answers[len(asked) - 2 : len(asked)]
         try:
             if claim is not None:
                 await claim.check(answers[-1])
-            if not answers[len(writes)]:
+            if not is_alive or is_ended(stores, end, since=session.started_at):
                 raise LoginRequired("the session has ended")
         except OAuthError:
             await stores.kv.write(stores.authorizations.drop(authorization.id))
             raise
-        await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        if answers[0] > stores.subject_authorizations.limit:
+            await make_room(stores, authorization, count=answers[0], emit=self.emit)
         return answers
 
 

@@ -103,7 +103,10 @@ class DeviceRequests(msgspec.Struct, frozen=True, kw_only=True):
         )
         clients = note_client(stores, request.client, session)
         attempt = _attempt_by(parked)
-        await self.polling.approve(place, polled, authorization, *clients, attempt=attempt)
+        since = session.started_at
+        await self.polling.approve(
+            place, polled, authorization, *clients, since=since, attempt=attempt
+        )
         self.emit(
             AuthorizationGranted(
                 client_id=request.client.client_id,

@@ -150,7 +150,8 @@ class CibaRequests(msgspec.Struct, frozen=True, kw_only=True):
             acr=pending.asked_acr(client, registry).met_by(session, registry),
             grant_type=polled.grant_type,
         )
-        await self.polling.approve(pending.place, polled, authorization, *self._end(pending))
+        ends, since = self._end(pending), session.started_at
+        await self.polling.approve(pending.place, polled, authorization, *ends, since=since)
         await self.messages.ping(pending.ref)
 
     async def deny(self, pending: PendingRequest) -> None:

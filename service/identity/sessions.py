@@ -91,7 +91,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         handle = parse_handle(cookie, "session")
         if handle is None:
             return None
-        session = await self.find_by_id(handle.selector)
+        session = await self._read(handle.selector)
         if session is None or not hmac.compare_digest(session.cookie_digest, handle.digest):
             return None
         return session
@@ -100,20 +100,24 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         """Return the session with this `sid`, for callers that need no cookie as a proof."""
         if not is_selector(sid):
             return None
+        return await self._read(sid)
+
+    async def _read(self, sid: str) -> Session | None:
         (session,) = await self.stores.kv.read(self.stores.sessions.read(sid))
         return session if session is not None and clock() < session.ends_at else None
 
     async def touch(self, session: Session) -> None:
-        """Begin the idle time anew; a remembered session has none, and keeps its time if it was remembered meanwhile."""
+        """Begin the idle time anew."""
         await self.stores.kv.write(*self.note_use(session))
 
     def note_use(self, session: Session) -> list[Command]:
-        """Return the commands that begin the idle time anew."""
+        """Return the commands that begin the idle time anew; the last one answers whether the session is there.
+
+        A remembered session has no idle time, and keeps its time if it was remembered meanwhile.
+        """
         ttl = self._lifetime(session)
-        writes: list[Command] = [self.stores.session_uses.put(clock(), session.id, ttl=ttl)]
-        if not session.remember:
-            writes.append(self.stores.sessions.lengthen(session.id, ttl=ttl))
-        return writes
+        use = self.stores.session_uses.put(clock(), session.id, ttl=ttl)
+        return [use, self.stores.sessions.lengthen(session.id, ttl=ttl)]
 
     async def find_last_uses(self, sessions: Sequence[Session]) -> tuple[int, ...]:
         found: list[int | None] = []

@@ -136,7 +136,7 @@ class Records(Generic[T]):
         return verbs.extend(self.key(selector, digest), ttl)
 
     def lengthen(self, selector: str, digest: str = "", *, ttl: int) -> Command:
-        """Keep a record that is still there for at least `ttl` seconds from now."""
+        """Keep a record that is still there for at least `ttl` seconds from now; answers whether it is."""
         return verbs.lengthen(self.key(selector, digest), ttl)
 
     def exists(self, selector: str, digest: str = "") -> Command:

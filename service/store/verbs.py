@@ -103,8 +103,9 @@ return redis.call('DEL', KEYS[1])"""
 LENGTHEN = """\
 local left = redis.pcall('TTL', KEYS[1])
 if type(left) == 'table' or left < tonumber(ARGV[1]) then
-  redis.call('EXPIRE', KEYS[1], ARGV[1])
-end"""
+  return redis.call('EXPIRE', KEYS[1], ARGV[1])
+end
+return 1"""
 """The effect of EXPIRE with GT, for which Redis 6 is too old; a table is an error, from a Redis that permits no TTL."""
 
 _END = f"""
@@ -165,7 +166,7 @@ def extend(key: str, ttl: int) -> Command:
 
 
 def lengthen(key: str, ttl: int) -> Command:
-    """Give a key that is there at least this time to live; a key that is gone stays gone."""
+    """Give a key that is there at least this time to live; answers whether it is there, and else it stays gone."""
     return ("EVAL", LENGTHEN, 1, key, max(ttl, 1))
 
 

@@ -34,7 +34,14 @@ from service.store import verbs
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Command
 from service.tokens.granting import ContinuedGrant, TokenRequest
-from service.tokens.liveness import Revocation, SingleUse, begin, make_room
+from service.tokens.liveness import (
+    Revocation,
+    SingleUse,
+    ask_end,
+    begin,
+    is_ended,
+    make_room,
+)
 from service.tokens.permitted import continue_authorization
 from service.tokens.requested_access import continue_grant
 
@@ -95,13 +102,14 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         request: PolledRequest,
         authorization: Authorization,
         *writes: Command,
+        since: int,
         attempt: str = "",
     ) -> None:
         """Let the next poll have the authorization, whose id is new and whose `grant_type` is the request's.
 
         It is written, with further commands, in the one round trip that decides; whose answer is not
-        the first one takes it back and raises AlreadyAnswered. If the user's session has ended in
-        the same moment nothing is decided: LoginRequired.
+        the first one takes it back and raises AlreadyAnswered. If the user's session, which began at `since`, or all
+        access of the user has ended in the same moment nothing is decided: LoginRequired.
         """
         stores, one, ttl = self.stores, authorization.id, _ttl(request)
         decision = Decision(attempt=attempt or new_selector(), authorization_id=one)
@@ -110,12 +118,15 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
             *writes,
             stores.approvals.put(True, one, ttl=ttl),
             stores.sessions.exists(str(authorization.session_id)),
+            ask_end(stores, str(authorization.subject)),
             self._decide(decision, place, ttl),
             durable=True,
         )
         try:
-            await self._require_first(decision, place, answers[-1])
-            if authorization.session_id is not None and not answers[-2]:
+            *_, is_alive, end, decided = answers
+            await self._require_first(decision, place, decided)
+            is_over = authorization.session_id is not None and not is_alive
+            if is_over or is_ended(stores, end, since=since):
                 await stores.kv.write(stores.decisions.drop(place.selector, place.digest))
                 raise LoginRequired("the session has ended")
         except OAuthError:

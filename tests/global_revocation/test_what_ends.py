@@ -10,7 +10,8 @@ import pytest
 from service.events.authorizations import ConsentWithdrawn
 from service.events.users import SessionEnded, SubjectRevoked
 from service.model.handle import digest
-from tests.ciba.consumption import Device, answer
+from service.tokens.liveness import note_end
+from tests.ciba.consumption import Device, answer, open_request
 from tests.conftest import Clock, Start
 from tests.device.tv import Television
 from tests.driving.browser import Browser
@@ -222,3 +223,42 @@ async def test_a_sign_in_in_the_second_of_the_end_is_refused(
     monkeypatch.setattr("service.endpoints.login.clock", lambda: second[0])
     page = await app.login()
     assert (page.status, "sign in again" in page.text) == (400, True)
+
+
+async def begin_end(service: RunningService) -> None:
+    """Note it, as a replica does first: another server of a Cluster may not have got yet what it does next."""
+    shared = service.features.shared
+    await shared.kv.write(note_end(shared.stores, ALICE, ttl=60), durable=True)
+
+
+async def test_a_session_grants_nothing_once_an_end_has_begun(app: ClientApp) -> None:
+    await app.login()
+    before = await app.service.features.shared.authorizations.find_all_of(ALICE)
+    await begin_end(app.service)
+    refused = await app.authorize(prompt="none", scope=OFFLINE)
+    assert (refused.status, refused.parameters["error"]) == (303, "login_required")
+    assert await app.service.features.shared.authorizations.find_all_of(ALICE) == before
+
+
+async def test_a_device_is_allowed_nothing_once_an_end_has_begun(
+    service: RunningService, browser: Browser
+) -> None:
+    tv = await Television.switch_on(service, browser, scope=OFFLINE)
+    page = await tv.confirmation()
+    await begin_end(service)
+    refused = await browser.submit(page, action="allow")
+    assert (refused.status, "login_required" in refused.text) == (400, True), refused.text
+    assert (await tv.poll()).refusal == (400, "authorization_pending")
+    assert not await service.features.shared.authorizations.find_all_of(ALICE)
+
+
+async def test_a_ciba_request_is_allowed_nothing_once_an_end_has_begun(
+    service: RunningService, browser: Browser
+) -> None:
+    till = Device(service)
+    auth_req_id = await till.begin()
+    await open_request(browser, auth_req_id)
+    await begin_end(service)
+    await answer(browser, auth_req_id)
+    assert (await till.poll(auth_req_id)).refusal == (400, "authorization_pending")
+    assert not await service.features.shared.authorizations.find_all_of(ALICE)

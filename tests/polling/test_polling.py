@@ -86,7 +86,7 @@ class Device:
             grant_type=GRANT,
             created_at=clock(),
         )
-        await self.polling.approve(self.place, self.request, authorization)
+        await self.polling.approve(self.place, self.request, authorization, since=clock())
 
     async def deny(self) -> None:
         await self.polling.deny(self.place, self.request)

@@ -228,7 +228,7 @@ async def test_a_record_is_added_only_while_its_source_exists_or_only_while_it_d
 
 async def test_a_record_is_lengthened_and_never_shortened(kv: KeyValue) -> None:
     left: Command = ("TTL", RECORDS.key("longer"))
-    _, _, short, _, same, _, gone = await kv.write(
+    _, longer, short, shorter, same, unknown, gone = await kv.write(
         RECORDS.put("", "longer", ttl=60),
         RECORDS.lengthen("longer", ttl=3600),
         left,
@@ -239,7 +239,7 @@ async def test_a_record_is_lengthened_and_never_shortened(kv: KeyValue) -> None:
     )
     assert 3590 < short <= 3600
     assert 3590 < same <= 3600
-    assert not gone
+    assert (longer, shorter, unknown, gone) == (1, 1, 0, 0)
 
 
 async def test_a_member_is_never_noted_for_a_shorter_time(kv: KeyValue) -> None:
