@@ -47,7 +47,7 @@ WRITE_GRANT: Sequence[Command] = (
     ("SET", f"{GRANT}:az", RECORD, "EX", TTL),
     ("SET", f"{GRANT}:ac:{DIGEST}", CODE, "EX", TTL),
     _index(f"{USER}:uk:{DIGEST}"),
-    ("EXISTS", f"{SESSION}:ss"),
+    ("GET", f"{USER}:ae"),
 )
 CLAIM: Command = ("SET", f"{PARKED}:pa", b'"AAAAAAAAAAAAAAAA"', "EX", TTL)
 UNPARK: Command = ("DEL", f"{PARKED}:px")

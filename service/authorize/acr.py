@@ -25,6 +25,11 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
     required: frozenset[str] = frozenset()
     """All those that the registrations of client, scope values and APIs demand (required_acr)."""
 
+    @property
+    def is_insisted_on(self) -> bool:
+        """Whether a sign-in can fail to meet it."""
+        return self.essential or bool(self.required)
+
     def met_by(self, session: Session, registry: Registry) -> str | None:
         """Return the first one that the session's sign-in meets; never a weaker one than is required."""
         values = self._find_values(registry) if self.required else self.values
@@ -50,7 +55,7 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
         self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
     ) -> str | None:
         """Return a context that is insisted on and not met, or several of which one would be enough."""
-        if not self.required and not self.essential:
+        if not self.is_insisted_on:
             return None
         asked = [(one,) for one in self.required] + ([self.values] if self.essential else [])
         unmet = (" ".join(each) for each in asked if registry.acr_met(amr, each, acr=acr) is None)
@@ -94,6 +99,8 @@ def find_required_acr(
 
     Without `resource`, a token request may name any API that understands something of the scope.
     """
+    if not registry.demands_acr:
+        return frozenset() if client.required_acr is None else frozenset({client.required_acr})
     scope = registry.cut_scope(scope, resources)
     nameable = [each.name for one in scope for each in registry.resources_by_scope.get(one, ())]
     apis = {*(resources or nameable), *registry.find_apis_of(details)}

@@ -118,20 +118,23 @@ def admin_scope_is_absent(request: AuthorizeRequest, registry: Registry) -> None
 def scope_fits_response_type(request: AuthorizeRequest, registry: Registry) -> None:
     """An ID token needs openid; without a code, one token alone carries only its own kind of scope."""
     kind = request.response_type
-    identity = request.scope & frozenset(registry.identity_resources)
     if kind.id_token and OPENID not in request.scope:
         raise InvalidScope("scope does not hold openid, which an ID token needs")
-    if kind.id_token and not kind.token and not kind.code and identity != request.scope:
+    if kind.code:
+        return
+    identity = request.scope & registry.identity_resources.keys()
+    if not kind.token and identity != request.scope:
         raise InvalidScope("scope holds an API scope, which an ID token alone cannot carry")
-    if kind.token and not kind.id_token and not kind.code and identity:
+    if not kind.id_token and identity:
         raise InvalidScope("scope holds an identity scope, which needs an ID token")
 
 
 def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
     """Every resource is known and understands some of the request, and each of its details is for one of them (RFC 8707 §2.1)."""
     details = request.authorization_details
-    check_known(registry, request.resources, details)
-    check_understood(registry, request.resources, request.scope, details)
+    if request.resources:
+        check_known(registry, request.resources, details)
+        check_understood(registry, request.resources, request.scope, details)
 
 
 def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:
@@ -209,13 +212,20 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         arrival = Arrival(
             endpoint=endpoint, client=client, params=sent, client_address=client_address
         )
-        if endpoint is not DEVICE:
+        if endpoint is DEVICE:  # RFC 8628 §3.1 has no request objects
+            if self.request_objects.has_to_sign(arrival):
+                message = "the client's requests are signed, and a device's cannot be"
+                raise UnauthorizedClient(message)
+        elif not self.request_objects.is_plain(arrival):
             arrival = await self.request_objects.open(arrival)
-        elif self.request_objects.has_to_sign(arrival):  # RFC 8628 §3.1 has no request objects
-            raise UnauthorizedClient("the client's requests are signed, and a device's cannot be")
-        if endpoint in (AUTHORIZE, PAR):
-            arrival = replace(arrival, reply_to=await self._require_reply_to(arrival))
-        return arrival
+        if endpoint not in (AUTHORIZE, PAR):
+            return arrival
+        try:
+            return replace(arrival, reply_to=await self.reply_to(arrival))
+        except InvalidRequest as untrusted:
+            refusal = arrival.refusal or untrusted
+            refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
+            raise refusal from untrusted
 
     async def reopen(self, params: Params) -> Arrival:
         """Return a request that was parked; its request object was opened before."""
@@ -234,7 +244,7 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
         if arrival.endpoint is DEVICE:
             return reply_to_device(arrival.client, issuer=self.issuer)
         reply_to = find_reply_to(arrival.params, arrival.client, issuer=self.issuer)
-        return await reply_to.with_keys(self.client_keys)
+        return await reply_to.with_keys(self.client_keys) if reply_to.needs_keys else reply_to
 
     async def read_parameters(self, arrival: Arrival) -> AuthorizeRequest:
         """Return what the parameters of this endpoint say; raise OAuthError if one is malformed."""
@@ -268,14 +278,6 @@ class RequestReader(msgspec.Struct, frozen=True, kw_only=True):
             check(request, registry)
         scope = registry.cut_scope(request.scope, request.resources)
         return request if scope is request.scope else replace(request, scope=scope)
-
-    async def _require_reply_to(self, arrival: Arrival) -> ReplyTo:
-        try:
-            return await self.reply_to(arrival)
-        except InvalidRequest as untrusted:
-            refusal = arrival.refusal or untrusted
-            refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
-            raise refusal from untrusted
 
 
 class ArrivingRequests(msgspec.Struct, frozen=True, kw_only=True):

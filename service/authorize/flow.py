@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -10,7 +10,12 @@ from msgspec.structs import replace
 from service.authorize.answer import Answering
 from service.authorize.checks import ArrivingRequests, RequestReader
 from service.authorize.device import CONFIRM, DeviceRequests, place_in
-from service.authorize.interaction import Interaction, Step, choose_acr_step
+from service.authorize.interaction import (
+    Interaction,
+    Step,
+    choose_acr_step,
+    find_needed_step,
+)
 from service.authorize.parking import Claim, ParkedRequest, Parking, read_pushed_id
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
@@ -110,9 +115,9 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         except OAuthError as error:
             return await self.refuse_with(await self.reader.reply_to(arrival), error)
 
-    async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
+    def begin(self, arrival: Arrival, visitor: Visitor) -> Awaitable[Outcome]:
         """Return the answer to a request that has just come in, or the first page, for which it is parked."""
-        return await self._advance(arrival, visitor, None)
+        return self._advance(arrival, visitor, None)
 
     async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """Go on with a request that was parked as it came; its faults are reported to the client."""
@@ -172,7 +177,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         interaction: Interaction | None = None,
     ) -> Outcome:
         """Return the answer or the next page; `waiting` and `interaction` are what has been read already."""
-        reply_to = waiting.reply_to if waiting else await self.reader.reply_to(arrival)
+        reply_to = waiting.reply_to if waiting else arrival.reply_to
+        reply_to = reply_to or await self.reader.reply_to(arrival)
         reply_to = reply_to.in_browser(visitor.browser_state)
         claim = self._claim(arrival, parked)
         try:
@@ -209,8 +215,12 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Interaction:
         registry = self.registry.current
         session = _find_session(request, visitor, registry)
-        consent = session and await self._find_consent(session, request, reply_to)
-        factors = session and await self._find_factors(session, request, visitor)
+        consent, factors = None, None
+        if session is not None and request.client.require_consent:
+            consent = await self._find_consent(session, request, reply_to)
+        if session is not None and _needs_factors(session, request, registry):
+            find = self.second_factors.enrolled.find
+            factors = visitor.factors or await find(session.subject)
         interaction = Interaction(
             request=request,
             registry=registry,
@@ -235,27 +245,14 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
     async def _find_consent(
         self, session: Session, request: AuthorizeRequest, reply_to: ReplyTo
     ) -> Consent | None:
-        """Return the user's lasting consent; it is not read where it decides nothing."""
-        client = request.client
-        if not client.require_consent or not reply_to.may_remember_consent:
+        """Return the user's lasting consent, which counts where it could only be given to this client."""
+        if not reply_to.may_remember_consent:
             return None
         return await self.consents.find(
             session.subject,
-            client.client_id,
+            request.client.client_id,
             unverified_client_host=reply_to.unverified_client_host,
         )
-
-    async def _find_factors(
-        self, session: Session, request: AuthorizeRequest, visitor: Visitor
-    ) -> Factors | None:
-        """Return the user's second factors; None where the session needs none more."""
-        registry = self.registry.current
-        asked = request.acr.values or request.acr.required
-        if find_requirement(registry, request.client) == "never" and not asked:
-            return None
-        if MFA in session.methods and not asked:
-            return None
-        return visitor.factors or await self.second_factors.enrolled.find(session.subject)
 
     async def find_step(
         self, waiting: WaitingRequest, visitor: Visitor
@@ -273,11 +270,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             missing = await self.visitors.find_missing_step(partial.sign_in, interaction.request)
             if missing is not None:
                 return missing
-        chosen = interaction.acr_step
-        return next(
-            (one for one in self.visitors.steps if one is chosen or one.is_needed(interaction)),
-            None,
-        )
+        return find_needed_step(interaction, self.visitors.steps)
 
     async def _answer(
         self, interaction: Interaction, reply_to: ReplyTo, visitor: Visitor, claim: Claim | None
@@ -309,3 +302,10 @@ def _find_session(
     if session is None or not request.users.include(session.idp, visitor.user_claims, registry):
         return None
     return with_trusted_methods(session, registry)
+
+
+def _needs_factors(session: Session, request: AuthorizeRequest, registry: Registry) -> bool:
+    """Return whether the user's second factors decide anything."""
+    if request.acr.values or request.acr.required:
+        return True
+    return find_requirement(registry, request.client) != "never" and MFA not in session.methods

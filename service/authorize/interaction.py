@@ -55,8 +55,8 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     def lacks_acr(self) -> bool:
         """Whether an authentication context is insisted on that the session does not meet."""
         session, asked = self.session, self.request.acr
-        if session is None:
-            return asked.essential or bool(asked.required)
+        if session is None or not asked.is_insisted_on:
+            return asked.is_insisted_on
         return not asked.is_satisfied_by(session.methods, self.registry, acr=session.acr)
 
     def refuse_unmet_acr(self) -> UnmetAuthenticationRequirements:
@@ -73,9 +73,9 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     def wishes_acr(self) -> bool:
         """Whether the client would like an authentication context that the session does not meet (RFC 9470 §4)."""
         session, asked = self.session, self.request.acr
-        return session is not None and not asked.is_wish_met_by(
-            session.methods, self.registry, acr=session.acr
-        )
+        if session is None or not asked.values:
+            return False
+        return not asked.is_wish_met_by(session.methods, self.registry, acr=session.acr)
 
     def is_acr_met_by(self, amr: tuple[str, ...], *, acr: str | None = None) -> bool:
         """Return whether these authentication methods meet the acr that is asked for and what is required."""
@@ -101,7 +101,8 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
 
     def _is_named(self, session: Session) -> bool:
         """Whether the client names this user, or none."""
-        return all(named.has_subject(session.subject) for named in self.request.named)
+        named = self.request.named
+        return not named or all(one.has_subject(session.subject) for one in named)
 
     def _accepts_sign_in(self, session: Session) -> bool:
         """Whether the client accepts users of the session's provider."""
@@ -114,9 +115,9 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the user of the session may use the client."""
         session, registry = self.session, self.registry
         permissions = registry.permissions_of(self.request.client)
-        return session is None or may_use(
-            permissions, session.subject, session.idp, self.user_claims, registry
-        )
+        if session is None or not permissions.restrict_users:
+            return True
+        return may_use(permissions, session.subject, session.idp, self.user_claims, registry)
 
     def _is_too_old(self, session: Session) -> bool:
         """Whether more than max_age may have passed; 0 is like prompt=login (OIDC Core §3.1.2.1).
@@ -158,6 +159,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Whether that is worth the step also where the client only wishes for the acr."""
     is_missing_from: Callable[[UnfinishedSignIn], bool] = _never
     """Whether a sign-in begins no session before this step."""
+
+
+def find_needed_step(interaction: Interaction, steps: Sequence[Step]) -> Step | None:
+    """Return the first step that the user has to take."""
+    chosen = interaction.acr_step
+    for step in steps:
+        if step is chosen or step.is_needed(interaction):
+            return step
+    return None
 
 
 def choose_acr_step(interaction: Interaction, steps: Sequence[Step]) -> Step | None:

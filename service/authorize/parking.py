@@ -39,8 +39,8 @@ _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 def read_pushed_id(params: Params) -> str | None:
     """Return the id of the pushed request that request_uri names; None if it names none (RFC 9126 §4)."""
-    uri = params.get("request_uri") or ""
-    return uri.removeprefix(PUSHED) if uri.startswith(PUSHED) else None
+    uri = params.get("request_uri")
+    return uri.removeprefix(PUSHED) if uri is not None and uri.startswith(PUSHED) else None
 
 
 class ParkedRequest(msgspec.Struct, frozen=True, kw_only=True):

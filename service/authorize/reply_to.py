@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -21,10 +20,11 @@ from service.model.client import Client
 from service.protocol.authorization_request import (
     NO_RESPONSE,
     OPAQUE_ORIGIN,
-    parse_response_type,
+    find_response_type,
     session_state,
 )
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError, RefusedValue
+from service.protocol.octets import random_text
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import Delivery, origin_of, private_use_scheme
 from service.protocol.scope import OPENID
@@ -128,14 +128,17 @@ class ReplyTo(msgspec.Struct, frozen=True, kw_only=True):
             client_id=self.client.client_id,
             origin=_find_origin(self.redirect_uri) or OPAQUE_ORIGIN,
             browser_state=browser_state,
-            salt=secrets.token_urlsafe(12),
+            salt=random_text(12),
         )
         return replace(self, session_state=state)
 
+    @property
+    def needs_keys(self) -> bool:
+        """Whether the response mode sends a JWT (JARM §2.3)."""
+        return self.response_mode.endswith(JWT_SUFFIX)
+
     async def with_keys(self, keys: ClientKeys) -> ReplyTo:
-        """Add what the response mode needs; UnauthorizedClient if the client has no key to encrypt to (JARM §2.2)."""
-        if not self.response_mode.endswith(JWT_SUFFIX):
-            return self
+        """Add what a JWT is made with; UnauthorizedClient if the client has no key to encrypt to (JARM §2.2)."""
         return replace(self, jwts=await ResponseJwts.find_keys(self.client, keys))
 
     async def deliver(self, parameters: Mapping[str, str]) -> Delivery:
@@ -216,10 +219,10 @@ def _choose_mode(params: Params, client: Client) -> str:
 
     An unknown response type means query, because an error contains no token.
     """
-    response_type = NO_RESPONSE
-    with suppress(OAuthError):
-        response_type = parse_response_type(_only(params, "response_type") or "")
+    response_type = find_response_type(_only(params, "response_type") or "") or NO_RESPONSE
     asked = _only(params, "response_mode")
+    if asked is None and client.default_response_mode is None:
+        return response_type.default_mode
     for name in filter(None, (asked, _FOR_TOKENS.get(asked or ""), client.default_response_mode)):
         with suppress(InvalidRequest):
             return choose_response_mode(name, response_type, client)
@@ -228,5 +231,7 @@ def _choose_mode(params: Params, client: Client) -> str:
 
 def _only(params: Params, name: str) -> str | None:
     """Return a parameter's value, unless it is sent twice: then none of its values counts."""
-    values = params.every(name)
-    return values[0] if len(values) == 1 else None
+    values = params.values.get(name, ())
+    if len(values) > 1:  # the empty ones are absent
+        values = params.every(name)
+    return values[0] or None if len(values) == 1 else None

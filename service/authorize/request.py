@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -84,7 +84,7 @@ class AuthorizeRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def accepts_users_of(self, idp: str, registry: Registry) -> bool:
         """Return whether users who sign in at this provider, or by a password here, may answer the request."""
-        if not self.client.permissions.accepts_users_of(idp):
+        if not registry.permissions_of(self.client).accepts_users_of(idp):
             return False
         return idp == LOCAL or self.users.may_come_from(idp, registry)
 
@@ -98,18 +98,22 @@ async def read_request(
     params: Params, client: Client, registry: Registry, id_tokens: IdTokens, *, has_response: bool
 ) -> AuthorizeRequest:
     """Read every parameter; `has_response` if the answer travels through the browser."""
-    if params.get("registration") is not None:  # OIDC Core §3.1.2.6, §7.2.1
+    sent = params.first_of_each()
+    if "registration" in sent:  # OIDC Core §3.1.2.6, §7.2.1
         raise errors.RegistrationNotSupported("the registration parameter is not supported")
     response_type = NO_RESPONSE
     if has_response:
         response_type = parse_response_type(params.require("response_type"))
-    if (mode := params.get("response_mode")) is not None:
-        choose_response_mode(mode, response_type, client)
+    if "response_mode" in sent:
+        choose_response_mode(sent["response_mode"], response_type, client)
     details = requested_details(params, client, registry)
-    scope = _read_scope(params, response_type, client, may_be_missing=bool(details))
-    acr_values = _read_acr_values(params, client)
+    scope = _read_scope(sent.get("scope"), response_type, client, may_be_missing=bool(details))
+    resources = registry.spell(params.every("resource")) if "resource" in params.values else ()
+    acr_values = _read_acr_values(sent.get("acr_values"), client)
     users = find_accepted_users(acr_values, client, registry)
-    claims, resources = parse_claims(params.get("claims")), registry.spell(params.every("resource"))
+    claims, hint = parse_claims(sent.get("claims")), sent.get("id_token_hint")
+    required = find_required_acr(client, registry, scope, resources, details)
+    names_user = hint is not None or claims is not NO_CLAIMS
     return AuthorizeRequest(
         client=client,
         response_type=response_type,
@@ -117,28 +121,23 @@ async def read_request(
         resources=resources,
         authorization_details=details,
         code_challenge=parse_code_challenge(
-            params.get("code_challenge"), params.get("code_challenge_method")
+            sent.get("code_challenge"), sent.get("code_challenge_method")
         ),
-        nonce=params.get("nonce"),
-        cnf=_read_dpop_jkt(params),
-        prompt=parse_prompt(params.get("prompt")),
-        max_age=_read_max_age(params, client),
-        named=await _read_named(params, claims, client, id_tokens),
-        login_hint=params.get("login_hint"),
-        ui_locales=params.get("ui_locales"),
-        claims=_limit_claims(params, claims, scope, client, registry),
-        acr=combine_acr(
-            [*filter(names_context, acr_values)],
-            claims,
-            find_required_acr(client, registry, scope, resources, details),
-        ),
+        nonce=sent.get("nonce"),
+        cnf=_read_dpop_jkt(sent.get("dpop_jkt")),
+        prompt=parse_prompt(sent.get("prompt")),
+        max_age=_read_max_age(sent.get("max_age"), client),
+        named=await _read_named(hint, claims, client, id_tokens) if names_user else (),
+        login_hint=sent.get("login_hint"),
+        ui_locales=sent.get("ui_locales"),
+        claims=_limit_claims(sent.get("claims_locales"), claims, scope, client, registry),
+        acr=combine_acr(tuple(filter(names_context, acr_values)), claims, required),
         idp=_find_provider(acr_values, client, registry, users),
         users=users,
     )
 
 
-def _read_dpop_jkt(params: Params) -> Confirmation | None:
-    thumbprint = params.get("dpop_jkt")
+def _read_dpop_jkt(thumbprint: str | None) -> Confirmation | None:
     if thumbprint is None:
         return None
     if not _THUMBPRINT.fullmatch(thumbprint):
@@ -150,16 +149,20 @@ def _read_dpop_jkt(params: Params) -> Confirmation | None:
 
 
 def _limit_claims(
-    params: Params, sent: ClaimsParameter, scope: frozenset[str], client: Client, registry: Registry
+    locales: str | None,
+    sent: ClaimsParameter,
+    scope: frozenset[str],
+    client: Client,
+    registry: Registry,
 ) -> AskedClaims:
     """Return the claims that the client may know; without openid the parameter means nothing."""
-    if sent is NO_CLAIMS and params.get("claims_locales") is None:
+    if sent is NO_CLAIMS and locales is None:
         return NO_ASKED_CLAIMS
     at_userinfo = bool(sent.userinfo)
     request = ClaimsRequest(
         id_token=askable(registry, client, sent.id_token),
         userinfo=askable(registry, client, sent.userinfo),
-        locales=parse_locales(params.get("claims_locales")),
+        locales=parse_locales(locales),
     )
     if OPENID not in scope or request == ClaimsRequest():
         return AskedClaims(at_userinfo=at_userinfo)
@@ -168,10 +171,9 @@ def _limit_claims(
 
 
 def _read_scope(
-    params: Params, response_type: ResponseType, client: Client, *, may_be_missing: bool
+    text: str | None, response_type: ResponseType, client: Client, *, may_be_missing: bool
 ) -> frozenset[str]:
     """Return the scope, with what the client gets unasked; offline_access means nothing without a code (OIDC Core §11)."""
-    text = params.get("scope")
     if text is None and may_be_missing:  # RFC 9396 §3.1
         return frozenset()
     if text is None:
@@ -183,9 +185,8 @@ def _read_scope(
     return scope if has_code else scope - {OFFLINE_ACCESS}
 
 
-def _read_max_age(params: Params, client: Client) -> int | None:
+def _read_max_age(text: str | None, client: Client) -> int | None:
     """Return the shorter one of the request's and the registration's, in seconds."""
-    text = params.get("max_age")
     if text is not None and not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
         raise errors.InvalidRequest(
             "max_age is not a number of seconds", refused=errors.RefusedValue("max_age", text)
@@ -196,12 +197,9 @@ def _read_max_age(params: Params, client: Client) -> int | None:
 
 
 async def _read_named(
-    params: Params, claims: ClaimsParameter, client: Client, id_tokens: IdTokens
+    text: str | None, claims: ClaimsParameter, client: Client, id_tokens: IdTokens
 ) -> tuple[RequestedUser, ...]:
     """Return the user in the claims parameter and in id_token_hint, which may have expired (OIDC Core §3.1.2.2)."""
-    text = params.get("id_token_hint")
-    if text is None and claims is NO_CLAIMS:
-        return ()
     named = [
         RequestedUser(client=client, subs=frozenset(subs), identifiers=id_tokens.identifiers)
         for subs in claims.subjects
@@ -214,16 +212,17 @@ async def _read_named(
     return tuple(named)
 
 
-def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
+def _read_acr_values(text: str | None, client: Client) -> tuple[str, ...]:
     """Return those of the request, else those of the registration (OpenID Connect Registration §2)."""
-    text = params.get("acr_values")
     return (client.default_acr_values or ()) if text is None else tuple(text.split())
 
 
 def _find_provider(
-    acr_values: Iterable[str], client: Client, registry: Registry, users: AcceptedUsers
+    acr_values: tuple[str, ...], client: Client, registry: Registry, users: AcceptedUsers
 ) -> str | None:
     """Return the first identity provider that is named, and that the client and its users' tenant allow."""
+    if not acr_values:
+        return None
     known = registry.identity_providers
     allowed = client.identity_provider_restrictions or known
     names = (value.removeprefix(IDP) for value in acr_values if value.startswith(IDP))

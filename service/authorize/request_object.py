@@ -143,6 +143,10 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             **self.algorithms.request_metadata(),
         }
 
+    def is_plain(self, arrival: Arrival) -> bool:
+        """Return whether the request has no object and needs none."""
+        return not (_CARRIERS & arrival.params.values.keys() or self.has_to_sign(arrival))
+
     async def open(self, arrival: Arrival) -> Arrival:
         """Put the parameters of the request object before those that were sent.
 

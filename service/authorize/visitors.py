@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Mapping
 
 import msgspec
@@ -28,6 +27,7 @@ from service.model.registry import LiveRegistry
 from service.model.session import SentCookies, Session
 from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
 from service.protocol.errors import InvalidRequest
+from service.protocol.octets import random_text
 
 
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         self, sent: SentCookies, *, fresh_login: str = "", note_use: bool = True
     ) -> Visitor:
         """Return the browser's mark, new if it has none, and the session of an active user, which is used by that."""
-        browser, partial = sent.browser or secrets.token_urlsafe(24), None
+        browser, partial = sent.browser or random_text(24), None
         if sent.partial_sign_in:
             partial = await self.partial_sign_ins.find(sent.partial_sign_in, browser=browser)
         session = await self.sessions.find(sent.session) if sent.session else None

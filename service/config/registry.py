@@ -47,11 +47,11 @@ def build_registry(
     audiences = {**resources, **_admin_api(file.admin)}
     by_scope = _resources_by_scope(audiences.values())
     providers, tenants = _by_name(file.identity_providers), _by_name(file.tenants)
-    clients = _clients(file, resources, algorithm)
+    scopes, clients = _api_scopes(file, by_scope), _clients(file, resources, algorithm)
     return registry.Registry(
         clients=clients,
         api_resources=resources,
-        api_scopes=_api_scopes(file, by_scope),
+        api_scopes=scopes,
         identity_resources=_identity_resources(file),
         identity_providers=providers,
         trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
@@ -69,6 +69,8 @@ def build_registry(
         users=file.users.list,
         apis_by_identifier=_apis_by_identifier(audiences),
         resources_by_scope=by_scope,
+        demands_acr=any(one.required_acr for one in scopes.values())
+        or any(one.required_acr for one in audiences.values()),
         admin_scopes=frozenset() if file.admin is None else SCOPES,
         clients_by_mark=_by_mark(clients.values()),
         permissions=_permissions(clients.values()),

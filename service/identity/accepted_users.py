@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -58,14 +58,16 @@ class AcceptedUsers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EVERYBODY = AcceptedUsers()
-"""Those that may sign in without a request of a client."""
+"""All of them: also those that may sign in without a request of a client."""
 
 
 def find_accepted_users(
-    acr_values: Iterable[str], client: Client, registry: Registry
+    acr_values: Collection[str], client: Client, registry: Registry
 ) -> AcceptedUsers:
     """Return those of the first tenant that acr_values name and that the client is for, else of the client's only one."""
     own = client.tenants
+    if not acr_values and not own:
+        return EVERYBODY
     names = [each.removeprefix(TENANT) for each in acr_values if each.startswith(TENANT)]
     names += own if len(own) == 1 else ()
     known = map(registry.tenancy.find, names)

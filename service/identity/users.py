@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -177,8 +177,10 @@ class Subjects(msgspec.Struct, frozen=True, kw_only=True):
     users: TokenUsers
     registry: LiveRegistry
 
-    async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:
-        return await find_user_claims(self.users, self.registry, person)
+    def find_claims(
+        self, person: Authorization | Session
+    ) -> Awaitable[Mapping[str, object] | None]:
+        return find_user_claims(self.users, self.registry, person)
 
     async def find_username(self, session: Session | SignIn) -> str | None:
         if session.idp == LOCAL or "sub" in session.user_claims:

@@ -38,7 +38,7 @@ class AuthenticationContext(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_met_by(self, amr: AbstractSet[str]) -> bool:
         """Return whether these methods are enough."""
-        return any(way <= amr for way in (self.amr, *self.any_of) if way)
+        return self.amr <= amr if self.amr else any(way <= amr for way in self.any_of)
 
 
 class Webauthn(msgspec.Struct, frozen=True, kw_only=True):

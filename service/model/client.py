@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.grant_types import BY_SESSION, SIGN_INS, WITHOUT_REDIRECT_URI
-from service.model.handle import digest
+from service.model.handle import name_digest
 from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.user import LOCAL, is_any_met
 from service.protocol.redirect_uri import is_registered, with_query
@@ -23,7 +23,7 @@ MARK_LENGTH = 8
 
 def client_mark(client_id: str) -> str:
     """Return a few characters that identify the client to this service alone."""
-    return digest(client_id)[:MARK_LENGTH]
+    return name_digest(client_id)[:MARK_LENGTH]
 
 
 def mark_in(parked_id: str) -> str:

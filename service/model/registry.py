@@ -234,6 +234,8 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     """Derived: the API resources by their names, and by their URLs as they are registered and in normal form, the admin API among them."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: the API resources of each scope value, the admin API among them."""
+    demands_acr: bool
+    """Derived: whether a scope value or an API demands an authentication context (required_acr)."""
     admin_scopes: frozenset[str]
     """Derived: the scope values of the admin API; none where it is off."""
     longest_token: int

@@ -56,6 +56,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def methods(self) -> tuple[str, ...]:
         """All authentication methods, as the `amr` of tokens."""
+        if not self.second_factor_amr:
+            return self.amr
         return tuple(dict.fromkeys((*self.amr, *self.second_factor_amr)))
 
 

@@ -51,14 +51,16 @@ _HYBRID = ("code id_token", "code token", "code id_token token")
 RESPONSE_TYPES = tuple(
     ResponseType(name, **dict.fromkeys(name.split(" "), True)) for name in (*_NAMES, *_HYBRID)
 )
+_BY_NAME = {known.name: known for known in RESPONSE_TYPES}
 _BY_WORDS = {frozenset(known.name.split(" ")): known for known in RESPONSE_TYPES}
+_KNOWN_PROMPTS = frozenset({*PROMPTS, CREATE})
+_NO_PROMPT = frozenset[str]()
 
 
 def parse_response_type(text: str) -> ResponseType:
     """Read a response_type; the order of its words does not matter (RFC 6749 §3.1.1)."""
-    words = text.split(" ")
-    known = _BY_WORDS.get(frozenset(words))
-    if known is None or len(words) != len(set(words)):
+    known = find_response_type(text)
+    if known is None:
         refused = RefusedValue("response_type", text)
         raise UnsupportedResponseType(
             "response_type is not one that this server knows", refused=refused
@@ -66,12 +68,23 @@ def parse_response_type(text: str) -> ResponseType:
     return known
 
 
+def find_response_type(text: str) -> ResponseType | None:
+    """Return the response type with these words; None if there is none, or a word is repeated."""
+    known = _BY_NAME.get(text)
+    if known is None:
+        words = text.split(" ")
+        known = _BY_WORDS.get(frozenset(words)) if len(words) == len(set(words)) else None
+    return known
+
+
 def parse_prompt(text: str | None) -> frozenset[str]:
     """Read a prompt parameter; none allows no other value, and unknown ones are ignored (OIDC Core §3.1.2.1)."""
-    prompt = frozenset((text or "").split(" ")) - {""}
+    if text is None:
+        return _NO_PROMPT
+    prompt = frozenset(text.split(" ")) - {""}
     if "none" in prompt and len(prompt) > 1:
         raise InvalidRequest("prompt none cannot stand with another value")
-    return prompt & {*PROMPTS, CREATE}
+    return prompt & _KNOWN_PROMPTS
 
 
 def session_state(*, client_id: str, origin: str, browser_state: str, salt: str) -> str:

@@ -77,6 +77,10 @@ class Params(msgspec.Struct, frozen=True, gc=False):
         value = self.values.get(name)
         return (value[0] or None) if value else None
 
+    def first_of_each(self) -> dict[str, str]:
+        """Return what `get` returns for every parameter that is not absent."""
+        return {name: sent[0] for name, sent in self.values.items() if sent and sent[0]}
+
     def require(self, name: str) -> str:
         """Return the value; raise InvalidRequest if it is missing."""
         value = self.get(name)

@@ -16,6 +16,8 @@ _LOOPBACK = re.compile(
 _LOCALHOST_WITH_PORT = "http://localhost:"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9._-]+(:[0-9]{1,5})?")
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
+_ENCODED = str.maketrans({character: quote_plus(character) for character in map(chr, range(128))})
+"""Every character of ASCII as a form has it."""
 _MAX_PORT = 65535
 _SHARED_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """On any machine: native apps that have nothing else in common answer there (RFC 8252 §7.3)."""
@@ -32,7 +34,9 @@ def form_encoded(parameters: Mapping[str, str]) -> str:
 
 
 def _encode(text: str) -> str:
-    return text if _UNRESERVED(text) else quote_plus(text)  # most stand for themselves
+    if _UNRESERVED(text):  # as most do
+        return text
+    return text.translate(_ENCODED) if text.isascii() else quote_plus(text)
 
 
 def is_registered(

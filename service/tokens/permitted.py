@@ -161,8 +161,10 @@ async def find_user_claims(
         return {}
     if person.idp != LOCAL:
         return await _find_claims_of_others(users, registry, person)
-    find = users.by_subject if isinstance(person, Session) else users.find_token_user
-    user = await find(person.subject)
+    user = users.find_in_memory(person.subject)
+    if user is None:
+        find = users.by_subject if isinstance(person, Session) else users.find_token_user
+        user = await find(person.subject)
     return user.claims if user is not None and user.enabled else None
 
 

@@ -107,12 +107,14 @@ def require_access(scope: frozenset[str], details: Collection[Detail]) -> None:
 
 def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> None:
     """Refuse a scope value that is unknown, or not in the client's registration."""
+    identity, of_apis = registry.identity_resources, registry.api_scopes
     for value in scope:
         if value == OFFLINE_ACCESS:
             is_allowed = client.allow_offline_access
             message = "offline_access is not allowed for this client"
         else:
-            is_allowed = value in client.allowed_scopes and registry.scope(value) is not None
+            is_known = value in identity or value in of_apis
+            is_allowed = is_known and value in client.allowed_scopes
             message = "scope holds a value that is unknown or not allowed for this client"
         if not is_allowed:
             refused = RefusedValue("scope", value, client.client_id)

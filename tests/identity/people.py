@@ -49,6 +49,7 @@ REGISTRY = Registry(
     client_authorities=None,
     apis_by_identifier={},
     resources_by_scope={},
+    demands_acr=False,
     admin_scopes=frozenset(),
     clients_by_mark={},
     permissions={},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import structlog
@@ -123,8 +123,8 @@ class EnrolledFactors(msgspec.Struct, frozen=True):
 
     store: FactorStore
 
-    async def find(self, sub: str) -> Factors:
-        return await self.store.find_factors(sub)
+    def find(self, sub: str) -> Awaitable[Factors]:
+        return self.store.find_factors(sub)
 
     async def change(self, sub: str, change: Callable[[Factors], Factors | None]) -> Factors | None:
         """Store what `change` makes of the factors; None where it makes nothing of them, such as of a used code.

@@ -144,7 +144,7 @@ def _read_amr(claim: object) -> tuple[str, ...]:
     """Return the provider's own methods, if they are a list of words (RFC 8176 §1)."""
     words = cast("list[object]", claim) if isinstance(claim, list) else []
     are_words = bool(words) and all(isinstance(word, str) for word in words)
-    return tuple(map(str, words)) if are_words else EXTERNAL
+    return tuple(dict.fromkeys(map(str, words))) if are_words else EXTERNAL
 
 
 def _read_seconds(value: object) -> int | None:
