@@ -49,6 +49,9 @@ SAMPLES: dict[str, Command] = {
     "Records.put": RECORDS.put("new", "r", ttl=60),
     "Records.put_lasting": RECORDS.put_lasting("new", "r"),
     "Records.put_new": RECORDS.put_new("new", "r", ttl=60),
+    "Records.put_new_for": RECORDS.put_new_for(
+        "new", "r", ttl=60, used_up=RECORDS.key("r", "used")
+    ),
     "Records.swap": RECORDS.swap("new", "r", ttl=60),
     "Records.rewrite": RECORDS.rewrite("new", "r"),
     "Records.extend": RECORDS.extend("r", ttl=60),
