@@ -8,7 +8,7 @@ import pytest
 
 from service.keys.jose import Key
 from tests.account.account_page import revoke
-from tests.conftest import Clock
+from tests.conftest import Clock, Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
@@ -80,6 +80,20 @@ async def test_a_subject_token_for_another_audience_is_refused(service: RunningS
     for_api2 = (await service.user_token(scope="api2"))["access_token"]
     assert (await exchange(service, for_api2)).refusal == INVALID_REQUEST
     assert (await exchange(service, for_api2, "frontend")).refusal == INVALID_REQUEST
+
+
+@pytest.mark.parametrize("scope", ["api1 email", "api1 offline_access profile"])
+async def test_a_refresh_token_has_no_scope_that_the_rule_does_not_name(
+    start: Start, config: dict[str, Any], scope: str
+) -> None:
+    config["token_exchange"][-1]["scopes"] = ["openid", "api1"]
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    asked = {"requested_token_type": "refresh_token"}
+    refused = await exchange(service, token, "frontend", scope=scope, **asked)
+    assert refused.refusal == (400, "invalid_scope")
+    allowed = await exchange(service, token, "frontend", scope="api1 offline_access", **asked)
+    assert allowed.status == 200
 
 
 @pytest.mark.parametrize("of_type", ["refresh_token", "id_token"])
