@@ -82,6 +82,37 @@ async def test_a_subject_token_for_another_audience_is_refused(service: RunningS
     assert (await exchange(service, for_api2, "frontend")).refusal == INVALID_REQUEST
 
 
+async def test_a_scope_that_no_audience_of_the_rule_understands_is_refused(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["token_exchange"][-1]["audiences"] = ["api2"]
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    refused = await exchange(service, token, "frontend", scope="api1")
+    assert refused.refusal == (400, "invalid_target")
+    assert (await exchange(service, token, "frontend", scope="api2")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("requested", "outcome"),
+    [
+        ("access_token", (400, "invalid_scope")),
+        ("refresh_token", (400, "invalid_scope")),
+        ("id_token", (200, None)),
+    ],
+)
+async def test_a_token_for_apis_needs_a_scope_that_both_rule_and_client_allow(
+    start: Start, config: dict[str, Any], requested: str, outcome: tuple[int, str | None]
+) -> None:
+    client_in(config, "frontend")["allowed_scopes"] = ["openid", "api1"]
+    config["token_exchange"][-1]["scopes"] = ["api2"]
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    asked = {"scope": None, "requested_token_type": requested}
+    answer = await exchange(service, token, "frontend", **asked)
+    assert (answer.status, answer.json.get("error")) == outcome
+
+
 @pytest.mark.parametrize("scope", ["api1 email", "api1 offline_access profile"])
 async def test_a_refresh_token_has_no_scope_that_the_rule_does_not_name(
     start: Start, config: dict[str, Any], scope: str
