@@ -15,7 +15,15 @@ from service.protocol.scope import format_scope
 from service.protocol.token_types import NOT_APPLICABLE
 from service.tokens.granting import ExchangedGrant
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import Revocation, ask_end, begin, find_source, is_ended, make_room
+from service.tokens.liveness import (
+    Revocation,
+    ask_end,
+    begin,
+    drop,
+    find_source,
+    is_ended,
+    make_room,
+)
 from service.tokens.refresh_token import begin_family, begins_family, present
 from service.tokens.target import Targets
 
@@ -78,7 +86,7 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
             self._judge_end(grant, end)
             await find_source(stores, authorization.source)
         except InvalidGrant as ended:
-            await self.revocation.end_authorization(authorization.id)
+            await stores.kv.write(*drop(stores, authorization), durable=True)
             raise InvalidRequest(_ENDED) from ended
         await make_room(stores, authorization, count=count, emit=self.emit)
         return present(refresh, client), refresh.lifetime

@@ -151,6 +151,12 @@ async def test_tokens_of_a_password_and_of_a_delegation_end(service: RunningServ
     assert not await service.is_active(delegated, caller="api2")
 
 
+async def grants_of_alice(service: RunningService) -> list[object]:
+    listed = service.features.shared.stores.subject_authorizations
+    (found,) = await service.features.shared.kv.write(listed.first(digest(ALICE), count=1))
+    return list(found)
+
+
 async def test_an_assertion_that_was_made_before_gets_no_token_afterwards(
     service: RunningService, clock: Clock
 ) -> None:
@@ -162,6 +168,7 @@ async def test_an_assertion_that_was_made_before_gets_no_token_afterwards(
     assert not await service.is_active(token)
     clock.forward(seconds=5)
     assert (await partner.present(before)).refusal == (400, "invalid_grant")
+    assert await grants_of_alice(service) == []
     assert (await partner.grant(sub=ALICE)).status == 200
 
 
@@ -189,6 +196,7 @@ async def test_a_foreign_token_that_was_made_before_is_exchanged_for_nothing_aft
     await end_all(service)
     refused = await exchange(service, before, "broker", **kind)
     assert refused.refusal == (400, "invalid_request")  # RFC 8693 §2.2.2
+    assert await grants_of_alice(service) == []
     clock.forward(seconds=5)
     again = await Partner(service).assertion(sub=ALICE)
     assert (await exchange(service, again, "broker", **kind)).status == 200
