@@ -259,16 +259,18 @@ async def test_a_client_uses_the_registered_method_and_algorithm(
 
 
 @pytest.mark.rfc("9700#2.5")
-@pytest.mark.parametrize("alg", ["HS256", "ES256", "RS256"])
+@pytest.mark.parametrize(
+    ("alg", "kid"), [("HS256", ""), ("HS256", "any"), ("ES256", ""), ("RS256", "")]
+)
 @pytest.mark.parametrize("client_id", ["either", "nobody"])
 async def test_an_unknown_clients_assertion_is_verified_like_any_other(
-    signer: SignerOf, client_id: str, alg: str, monkeypatch: pytest.MonkeyPatch
+    signer: SignerOf, client_id: str, alg: str, kid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[str] = []
     monkeypatch.setattr(Key, "verifies", lambda key, *_: looked_at.append(key.alg))
     client = signer(client_id, alg)
-    unnamed = replace(key_of(alg, 1), kid="")
-    await client.ask(await unnamed.sign(client.claims(), typ="JWT"))
+    key = replace(key_of(alg, 1), kid=kid)
+    await client.ask(await key.sign(client.claims(), typ="JWT"))
     assert looked_at == [alg]
 
 

@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.rfc("fapi-ciba#5.2.2"), pytest.mark.profile("ciba")]
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """The others may use CIBA, too."""
+    """The others may use CIBA, too; the endpoints have the paths of Hydra besides."""
+    config["path_aliases"] = ["hydra"]
     for name in ("security", "signing"):
         client_in(config, name)["allowed_grant_types"].append(CIBA)
     return config
@@ -58,6 +59,19 @@ async def test_a_signed_request_of_this_hour_is_accepted(fapi: HeldApp) -> None:
     assert answer.status == 200
     pending = await fapi.send("/connect/token", grant_type=CIBA, auth_req_id=answer["auth_req_id"])
     assert pending.refusal == (400, "authorization_pending")
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"),
+    [("/connect/token", (200, None)), ("/oauth2/token", (401, "invalid_client"))],
+    ids=["own path", "path of Hydra"],
+)
+async def test_an_assertion_is_for_no_alias_of_the_token_endpoint(
+    held: Callable[[str], HeldApp], path: str, outcome: tuple[int, str | None]
+) -> None:
+    app = held("ciba")
+    answer = await ask(app, assertion={"aud": app.service.issuer + path})
+    assert (answer.status, answer.json.get("error")) == outcome
 
 
 async def test_an_unsigned_request_is_refused(fapi: HeldApp) -> None:

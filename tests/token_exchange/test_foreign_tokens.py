@@ -75,6 +75,29 @@ async def test_foreign_actors_stay_with_their_issuer(
     assert await service.is_active(token, caller="api2")
 
 
+@pytest.mark.rfc("8693#4.1")
+@pytest.mark.parametrize("of_type", ["access_token", "jwt"])
+async def test_an_actor_of_another_issuer_is_named_with_it_and_a_local_one_alone(
+    service: RunningService, partner: Partner, of_type: str
+) -> None:
+    theirs = await exchange(service, await partner.assertion(), of_type="jwt")
+    ours = await service.user_token()
+    acting: list[object] = []
+    for actor in (theirs, ours):
+        sent = {"actor_token": actor["access_token"], "actor_token_type": of_type}
+        new = await exchange(service, await partner.assertion(), of_type="jwt", **sent)
+        acting.append(claims_in(new["access_token"])["act"])
+    assert acting == [{"sub": "partner:their-alice", "idp": "partner"}, {"sub": "818727"}]
+
+
+async def test_a_token_of_another_issuer_is_no_actor_token(
+    service: RunningService, partner: Partner
+) -> None:
+    sent = {"actor_token": await partner.assertion(), "actor_token_type": "jwt"}
+    refused = await exchange(service, await partner.assertion(), of_type="jwt", **sent)
+    assert refused.refusal == (400, "invalid_request")
+
+
 async def test_impersonation_of_a_foreign_user_names_no_actor(
     service: RunningService, partner: Partner
 ) -> None:
