@@ -16,8 +16,9 @@ from service.model.registry import LiveRegistry
 from service.model.request_context import current_request
 from service.store.keyvalue import StoreUnavailable
 from service.store.memory import StoreMemory
-from service.web.endpoint import json_answer
+from service.web.endpoint import Answer, Direct, Fields, Message, json_answer
 
+_METRICS = Fields({"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 PROBE_SECONDS = 0.25
 """Until the store has to answer; load balancers allow a second for all."""
 
@@ -38,12 +39,12 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "/health/ready": self.ready,
             "/metrics": self.metrics,
         }
-        return [web.get(path, handler) for path, handler in handlers.items()]
+        return [Direct("GET", path, handler).for_aiohttp() for path, handler in handlers.items()]
 
-    async def live(self, request: web.Request) -> web.Response:
-        return json_answer({"status": "live"}).for_aiohttp()
+    async def live(self, _: Message) -> Answer:
+        return json_answer({"status": "live"})
 
-    async def ready(self, request: web.Request) -> web.Response:
+    async def ready(self, _: Message) -> Answer:
         if (current := current_request.get()) is not None:
             current.store_seconds = PROBE_SECONDS
         with suppress(StoreUnavailable):
@@ -52,15 +53,14 @@ class OperationsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         registry = self.registry.current.generation  # so that replicas can be compared
         if reasons:
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
-            return json_answer(unready, status=503).for_aiohttp()
+            return json_answer(unready, status=503)
         ready: dict[str, object] = {"status": "ready", "registry": registry}
         if degraded := list(self.find_degradations()):
             ready["degraded"] = degraded
-        return json_answer(ready).for_aiohttp()
+        return json_answer(ready)
 
-    async def metrics(self, request: web.Request) -> web.Response:
-        headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
-        return web.Response(body=self.render_metrics(), headers=headers)
+    async def metrics(self, _: Message) -> Answer:
+        return Answer(_METRICS, self.render_metrics())
 
     def find_degradations(self) -> Iterator[str]:
         """Yield what is wrong at all replicas alike, and leaves each of them ready."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, MutableMapping
 from contextlib import suppress
 
-from aiohttp import web
 from multidict import istr
 
 from service.clients.origins import RegisteredOrigins
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of
 from service.store.keyvalue import StoreUnavailable
-from service.web.endpoint import Direct, Message, ScriptAccess
+from service.web.endpoint import Answer, Direct, Fields, Message, ScriptAccess, raw_path
 
 _ORIGIN = istr("Origin")
+_NONE = Fields({})
 
 
 class Cors:
@@ -48,21 +48,21 @@ class Cors:
                 self._below += [route.path] if route.below else []
         self._configured: tuple[Registry | None, frozenset[str]] = (None, frozenset())
 
-    def is_preflight(self, path: str, request: web.Request) -> bool:
+    def is_preflight(self, path: str, request: Message) -> bool:
         """Return whether a browser asks what it may send to a path that scripts may call."""
         return (
             self._place(path) in self._access and "Access-Control-Request-Method" in request.headers
         )
 
-    async def answer_preflight(self, request: web.Request) -> web.Response:
+    async def answer_preflight(self, request: Message) -> Answer:
         """Return methods and headers; `add_headers` adds the origin."""
-        path = self._place(request.rel_url.raw_path)
+        path = self._place(raw_path(request))
         headers = {
             "Access-Control-Allow-Methods": ", ".join(self._methods[path]),
             "Access-Control-Allow-Headers": ", ".join(self._access[path].request_headers),
             "Access-Control-Max-Age": "600",
         }
-        return web.Response(status=204, headers=headers)
+        return Answer(_NONE, b"", 204, headers)
 
     def add_headers(
         self, path: str, request: Message, headers: MutableMapping[str, str]

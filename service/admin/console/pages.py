@@ -21,7 +21,7 @@ from service.admin.views.page import Paging
 from service.admin.views.registry import show_registry
 from service.protocol.redirect_uri import with_query
 from service.store.memory import StoreMemory
-from service.web.endpoint import Answer, Message
+from service.web.endpoint import Answer, Direct, Message
 from service.web.pages.cookies import Cookie
 
 LONGEST_SUBJECT = 8192
@@ -68,11 +68,12 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
             "/sign-out": self.sign_out,
         }
         around = self.visits.around
-        return (
-            *(web.get(path, around(handler)) for path, handler in pages.items()),
-            *(web.post(path, around(handler)) for path, handler in forms.items()),
-            *self.visits.pages.routes(),
+        routes = (
+            *(Direct("GET", path, around(handler)) for path, handler in pages.items()),
+            *(Direct("POST", path, around(handler)) for path, handler in forms.items()),
         )
+        # aiohttp serves them all, because a middleware judges the Host.
+        return (*(route.for_aiohttp() for route in routes), *self.visits.pages.routes())
 
     async def overview(self, request: Message) -> Answer:
         """Show health, store, keys, registry with its last refused reload, and outbox."""

@@ -201,24 +201,21 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             context={"operator": None, **context},
         )
 
-    def around(self, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
-        """Return the handler for aiohttp, whose middlewares these routes need; refusals are audited and become pages."""
+    def around(self, handler: Handler) -> Handler:
+        """Return the same handler, whose refusals are audited and become pages."""
 
-        async def answer(request: web.Request) -> web.Response:
-            return (await self._answer(handler, request)).for_aiohttp()
+        async def answer(request: Message) -> Answer:
+            try:
+                return await handler(request)
+            except SignInNeeded as needed:
+                return await self._send_to_sign_in(request, needed)
+            except OAuthError as error:
+                return await self._refuse(request, error)
+            except Exception:
+                log.exception("unforeseen error on a page")
+                return await self._refuse(request, ServerError("something unforeseen happened"))
 
         return answer
-
-    async def _answer(self, handler: Handler, request: Message) -> Answer:
-        try:
-            return await handler(request)
-        except SignInNeeded as needed:
-            return await self._send_to_sign_in(request, needed)
-        except OAuthError as error:
-            return await self._refuse(request, error)
-        except Exception:
-            log.exception("unforeseen error on a page")
-            return await self._refuse(request, ServerError("something unforeseen happened"))
 
     @web.middleware
     async def _show_unknown_path(

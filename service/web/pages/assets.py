@@ -9,12 +9,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import web
 
+from service.web.endpoint import NOSNIFF, Answer, Fields, Message, raw_path
+
 _HASH_IN_NAME = re.compile(r"\.[0-9a-f]{12}(?=\.\w+$)")
 _A_DAY = "public, max-age=86400"
+_NONE = Fields({})
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -47,35 +51,32 @@ class Assets(msgspec.Struct, frozen=True):
         stem, dot, suffix = name.rpartition(".")
         return f"/static/{stem}.{_hash(self.find(name) or b'')}{dot}{suffix}"
 
-    async def serve(self, request: web.Request) -> web.Response:
+    async def serve(self, request: Message) -> Answer:
         """Answer GET /static/…; an old hash gets the present file, since another replica may have named it."""
-        asked = request.match_info["name"]
+        asked = unquote(raw_path(request).removeprefix("/static/"))
         name = _HASH_IN_NAME.sub("", asked)
         if (body := self.find(name)) is None:
             raise web.HTTPNotFound
         is_present = self.path(name) == f"/static/{asked}"
-        return _response(request, name, body, _FOR_EVER if is_present else "no-cache")
+        return _answer(request, name, body, _FOR_EVER if is_present else "no-cache")
 
-    async def serve_icon(self, request: web.Request) -> web.Response:
+    async def serve_icon(self, request: Message) -> Answer:
         """Answer GET /favicon.ico, which browsers ask for if an answer does not name an icon."""
         name = "favicon.ico" if "favicon.ico" in self.files else "icon.svg"
-        return _response(request, name, self.files[name], _A_DAY)
+        return _answer(request, name, self.files[name], _A_DAY)
 
 
-def _response(request: web.Request, name: str, body: bytes, cache_control: str) -> web.Response:
+def _answer(request: Message, name: str, body: bytes, cache_control: str) -> Answer:
     """Answer with a file, compressed where that makes it smaller and the browser takes it (RFC 9110 §12.5.3)."""
-    headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
+    content_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"Content-Type": content_type, "Cache-Control": cache_control, NOSNIFF: "nosniff"}
     compressed = _compress(body)
     if len(compressed) < len(body):
         headers["Vary"] = "Accept-Encoding"
         if _takes_gzip(request.headers.get("Accept-Encoding", "")):
             headers["Content-Encoding"] = "gzip"
             body = compressed
-    return web.Response(
-        body=body,
-        content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
-        headers=headers,
-    )
+    return Answer(_NONE, body, headers=headers)
 
 
 def _takes_gzip(accept_encoding: str) -> bool:

@@ -16,7 +16,7 @@ from aiohttp import web
 from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
 from service.protocol.redirect_uri import FormPost
-from service.web.endpoint import NO_STORE, NOSNIFF, Answer, Fields, Message, raw_query
+from service.web.endpoint import NO_STORE, NOSNIFF, Answer, Direct, Fields, Message, raw_query
 from service.web.pages import display
 from service.web.pages.assets import Assets
 from service.web.pages.cookies import YEAR, Cookie, Cookies
@@ -73,8 +73,8 @@ class Pages:
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the routes of static files."""
         return (
-            web.get("/static/{name:.+}", self._assets.serve),
-            web.get("/favicon.ico", self._assets.serve_icon),
+            Direct("GET", "/static/{name:.+}", self._assets.serve).for_aiohttp(),
+            Direct("GET", "/favicon.ico", self._assets.serve_icon).for_aiohttp(),
         )
 
     def render(
