@@ -54,6 +54,16 @@ async def test_unverified_address_finds_no_user(
     assert (answer.status, answer["items"]) == (200, [])
 
 
+async def test_address_of_several_users_is_refused_with_the_reason(
+    start: Start, config: dict[str, Any], database: Database
+) -> None:
+    await database.execute("UPDATE people SET mail = 'a@example.com', confirmed = active")
+    users = {"source": "sql", "sql": {**SETTINGS, "url": database.url}, "timeout": "30s"}
+    answer = await ask(start, config, users, "email=A@example.com")
+    assert answer.refusal == (400, "invalid_request")
+    assert answer["error_description"].startswith("several users have this e-mail address")
+
+
 async def test_database_without_addresses_is_named(
     start: Start, config: dict[str, Any], database: Database
 ) -> None:
