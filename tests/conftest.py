@@ -36,6 +36,7 @@ from tests.driving.redis_server import accepts_connections
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.driving.starting import Starting
+from tests.logout.relying_party import RelyingParty, relying_party
 
 ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
 
@@ -347,3 +348,24 @@ def always_probing(monkeypatch: pytest.MonkeyPatch) -> None:
 def never_probing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A source of users that is unavailable gets no further request."""
     monkeypatch.setattr(guarded_requests, "PAUSE", 3600.0)
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture
+def reload(service: RunningService, config: dict[str, Any]) -> Callable[[Change], None]:
+    """Change the configuration of the running service."""
+
+    def reload(change: Change) -> None:
+        change(config)
+        service.reload(config)
+
+    return reload
+
+
+@pytest.fixture
+async def party() -> AsyncIterator[RelyingParty]:
+    """The site of a client, which receives logout tokens."""
+    async with relying_party() as party:
+        yield party

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -18,8 +16,6 @@ from tests.driving.service import RunningService
 from tests.extension_grants.invitations import InvitationGrant
 from tests.jwt_bearer.foreign import partner_entry, presenter_entry
 from tests.token_exchange.exchanging import EXCHANGE
-
-Change = Callable[[dict[str, Any]], None]
 
 
 @pytest.fixture
@@ -63,18 +59,6 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
         own | {"subject_token_types": ["id_token"], "subject_audience": ["api1"]},
     ]
     return config
-
-
-@pytest.fixture
-def reload(service: RunningService, config: dict[str, Any]) -> Callable[[Change], None]:
-    """Change the configuration of the running service."""
-
-    def reload(change: Change) -> None:
-        change(config)
-        service.features.shared.configuration.file.write_text(json.dumps(config))
-        assert service.features.shared.registry.reload()
-
-    return reload
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -121,8 +120,7 @@ LONGEST = "a" * 100
 async def test_any_proper_tenant_name_reaches_the_page_where_no_tenants_are_configured(
     app: ClientApp, config: dict[str, Any], acr_values: str, shown: str | None
 ) -> None:
-    app.service.features.shared.configuration.file.write_text(json.dumps(config | {"tenants": []}))
-    assert app.service.features.shared.registry.reload()
+    app.service.reload(config | {"tenants": []})
     page = await app.authorize(acr_values=acr_values)
     assert page.path == "/account/login"
     hosts = re.findall('<p class="host"><bdi>(.*?)</bdi>', page.text)

@@ -12,7 +12,7 @@ from tests.driving.chromium import CHROMIUM
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import Upstream
-from tests.identity_providers.journey import provider_entry, reload
+from tests.identity_providers.journey import provider_entry
 
 pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("openid-core#3.1")]
 
@@ -67,7 +67,7 @@ async def test_a_person_is_sent_to_the_provider_of_the_address(
     person: Person, upstream: Upstream, service: RunningService, config: dict[str, Any]
 ) -> None:
     config["identity_providers"] = [provider_entry(upstream.issuer, domains=["example.com"])]
-    reload(service, config)
+    service.reload(config)
     await person.asks()
     assert not await person.page.locator("#password").count()
     await person.page.fill("#username", "alice@example.com")

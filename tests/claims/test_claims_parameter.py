@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from service.store.verbs import Read
 from tests.claims.conftest import PROFILE, Told, claims_request, told_of
@@ -99,8 +98,7 @@ async def test_a_delegated_token_tells_nothing_that_its_own_client_did_not_ask_f
     app: ClientApp, service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "api1")["allowed_scopes"] += ["openid", "email"]
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     tokens = await app.tokens(claims=claims_request(userinfo={"email": None}))
     form = {"grant_type": "delegation", "token": tokens["access_token"], "scope": "openid api2"}
     delegated = await service.token("api1", **form)
@@ -128,8 +126,7 @@ async def test_an_edited_registration_counts_at_once(
 ) -> None:
     token = (await app.tokens(claims=claims_request(userinfo={"email": None})))["access_token"]
     client_in(config, "web")["allowed_scopes"] = ["openid", "api1"]
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     headers = {"Authorization": f"Bearer {token}"}
     assert (await service.get("/connect/userinfo", headers=headers)).json == {"sub": "818727"}
 

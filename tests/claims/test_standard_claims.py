@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-import yaml
 
 from tests.claims.conftest import ALICE, BY_SCOPE, SUB, Told
 from tests.driving.client_app import ClientApp
@@ -60,8 +59,7 @@ async def test_empty_claims_are_left_out_and_false_ones_are_not(
         "updated_at": 0,
     }
     config["users"]["list"][0]["claims"] = claims
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     told = await at_userinfo(scope="openid profile email address")
     assert told == {"email_verified": False, "updated_at": 0}
 

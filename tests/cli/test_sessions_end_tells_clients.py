@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,7 @@ from tests.cli.conftest import Command
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import claims_in
-from tests.logout.relying_party import RelyingParty, relying_party
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    async with relying_party() as party:
-        yield party
+from tests.logout.relying_party import RelyingParty
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
@@ -51,8 +50,7 @@ async def test_a_reload_that_changes_the_secret_counts_at_once(
     known: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "machine")["client_secrets"] = [{"sha256": hashed("another")}]
-    known.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert known.features.shared.registry.reload()
+    known.reload(config)
     assert (await known.token("machine", **GRANT)).refusal == (401, "invalid_client")
     assert (await known.token(("machine", "another-secret"), **GRANT)).status == 200
 

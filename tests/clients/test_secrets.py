@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Clock
 from tests.driving.registry import client_in, hashed
@@ -61,6 +60,5 @@ async def test_a_secret_expires_by_itself(service: RunningService, clock: Clock)
 async def test_a_reload_removes_a_secret(service: RunningService, config: dict[str, Any]) -> None:
     client_in(config, "machine")["client_secrets"].pop(0)
     config["api_resources"][0]["secrets"].pop(0)
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert await status(service, "new") == (401, 401)

@@ -211,17 +211,11 @@ async def test_a_reload_brings_and_removes_slow_secrets(
     assert (await token(service, "machine")).refusal == (401, "invalid_client")
     assert computed == []
     config["clients"] = slow[0]
-    await reload(service, config)
+    service.reload(config)
     assert (await token(service, "machine")).status == 200
     client_in(config, "machine")["client_secrets"] = [{"sha256": hashed("new")}]
-    await reload(service, config)
+    service.reload(config)
     assert (await token(service, "machine")).refusal == (401, "invalid_client")
-
-
-async def reload(service: RunningService, config: dict[str, Any]) -> None:
-    """Put this registry in force."""
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
 
 
 SHA512 = sha512(b"secret").hexdigest()

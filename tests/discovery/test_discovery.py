@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Start
 from tests.driving.registry import client_in
@@ -88,8 +87,7 @@ async def test_the_grant_types_that_a_client_may_use_are_listed(
     ]
     for client_id in ("frontend", "opaque", "implicit"):
         client_in(config, client_id)["enabled"] = False
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     left = (await document(service))["grant_types_supported"]
     assert {"password", "implicit"}.isdisjoint(left)
 
@@ -121,8 +119,7 @@ async def test_a_hidden_scope_is_not_listed(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["api_scopes"] = [{"name": "api2", "show_in_discovery": False}]
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert "api2" not in (await document(service))["scopes_supported"]
 
 

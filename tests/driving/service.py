@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote_plus
@@ -54,6 +55,11 @@ class RunningService:
     events: list[object] = field(default_factory=list)
     admin_url: str | None = None
     """Where the admin API is, if it is on."""
+
+    def reload(self, config: dict[str, Any]) -> None:
+        """Put another configuration in force."""
+        self.features.shared.configuration.file.write_text(json.dumps(config))
+        assert self.features.shared.registry.reload()
 
     async def admin(
         self,

@@ -7,7 +7,6 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
@@ -84,8 +83,7 @@ async def test_without_a_key_to_encrypt_to_no_id_token_is_issued(
     code = await app.code()
     del client_in(config, "web")["jwks"]
     client_in(config, "web").update(keys)
-    app.service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert app.service.features.shared.registry.reload()
+    app.service.reload(config)
     form = {"redirect_uri": app.redirect_uri, "code_verifier": app.code_verifier, "code": code}
     answer = await app.service.token(WEB, grant_type="authorization_code", **form)
     assert answer.refusal == (400, "unauthorized_client")
@@ -97,8 +95,7 @@ async def test_a_secret_that_has_expired_encrypts_nothing(
 ) -> None:
     secrets = [{"value": SECRET, "expires_at": "2020-01-01T00:00:00Z"}]
     client_in(config, "implicit")["client_secrets"] = secrets
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     page = await app_of("implicit").login(response_type="id_token", scope="openid")
     assert page.error == "unauthorized_client"
     assert "id_token" not in page.parameters

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Start
 from tests.driving.registry import client_in
@@ -26,8 +25,7 @@ async def test_a_reload_adds_and_removes_the_key_that_a_client_needs(
     states: list[list[tuple[str, str]]] = []
     for alg in (None, "ECDH-ES+A128KW", "dir"):
         client_in(config, "web")["request_object_encryption_alg"] = alg
-        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-        assert service.features.shared.registry.reload()
+        service.reload(config)
         await service.features.key_source.refresh()
         states.append(await read_jwks(service))
     signing = [("sig", "ES256")]
@@ -38,8 +36,7 @@ async def test_published_keys_have_no_private_part(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "web")["request_object_encryption_alg"] = "RSA-OAEP-256"
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     await service.features.key_source.refresh()
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     assert set(keys[1]) == {"kty", "use", "alg", "kid", "n", "e"}

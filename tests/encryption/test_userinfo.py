@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-import yaml
 
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, header_of
@@ -67,6 +66,5 @@ async def test_userinfo_is_refused_without_a_key_to_encrypt_to(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "frontend").update(KEYLESS[1])
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await userinfo(service)).refusal == (400, "unauthorized_client")

@@ -116,8 +116,7 @@ async def test_a_reload_brings_its_new_options(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["extension_grants"][0]["options"] = {"invitations": {"postcard": "88421113"}}
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await invite(service)).refusal == (400, "invalid_grant")
     answer = await invite(service, "postcard")
     assert (answer["welcome"], claims_in(answer["access_token"])["sub"]) == ("welcome", "88421113")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
@@ -140,8 +139,7 @@ async def test_any_token_can_be_delegated_without_source_scopes(
 ) -> None:
     bad = (await service.user_token(scope="api2"))["access_token"]
     config["extension_grants"].pop()
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await delegate(service, bad, "gateway")).status == 200
 
 
@@ -227,8 +225,7 @@ async def test_a_disabled_user_is_not_delegated(
 ) -> None:
     new = (await delegate(service, token))["access_token"]
     config["users"]["list"][0]["enabled"] = False
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await delegate(service, token)).refusal == (400, "invalid_grant")
     assert not await service.is_active(new, caller="api2")
 
@@ -244,8 +241,7 @@ async def test_delegated_token_is_inactive_while_a_client_before_is_disabled(
     client = client_in(config, first if disabled == "first" else disabled)
     for enabled in (False, True):
         client["enabled"] = enabled
-        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-        assert service.features.shared.registry.reload()
+        service.reload(config)
         assert await service.is_active(third) is enabled
 
 
@@ -257,8 +253,7 @@ async def test_delegated_token_is_inactive_when_a_client_before_is_removed(
     third = (await delegate(service, second, "api2", "api1"))["access_token"]
     assert await service.is_active(third)
     config["clients"].remove(client_in(config, removed))
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert not await service.is_active(third)
 
 
@@ -267,8 +262,7 @@ async def test_delegated_token_is_inactive_when_its_source_has_no_scope_left(
 ) -> None:
     new = (await delegate(service, token))["access_token"]
     client_in(config, "frontend")["allowed_scopes"] = ["api2"]
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert not await service.is_active(new, caller="api2")
 
 

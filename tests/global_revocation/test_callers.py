@@ -24,7 +24,7 @@ from tests.global_revocation.okta import (
 )
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import provider_entry, reload
+from tests.identity_providers.journey import provider_entry
 
 pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#5")
 
@@ -150,7 +150,7 @@ async def test_a_user_in_no_source_who_has_something_here_is_found(
 ) -> None:
     tokens = await app.tokens(scope="openid api1 offline_access")
     config["users"]["list"] = config["users"]["list"][1:]
-    reload(service, config)
+    service.reload(config)
     assert (await ask_as(service, "acme-siem", opaque(ALICE))).status == 404
     assert (await ask_as(service, "siem", opaque(ALICE))).status == 204
     assert await service.features.shared.authorizations.find_all_of(ALICE) == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,20 +15,12 @@ from tests.driving.service import claims_in
 from tests.global_revocation.okta import Okta, email, iss_sub, opaque
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import reload
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#3.3")
 
 ALICE = "818727"
 OFFLINE = "openid api1 offline_access"
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """The site of `web`."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture
@@ -108,7 +99,7 @@ async def test_a_user_of_this_service_who_is_the_providers_too_is_signed_out_her
     for user in users:
         user.pop("tenant", None)
     config["clients"] = [each for each in config["clients"] if "tenants" not in each]
-    reload(app.service, config)
+    app.service.reload(config)
     tokens = await app.tokens(scope=OFFLINE)
     assert (await okta.log_out(iss_sub(fake.issuer, "their-alice"))).status == 204
     assert not await app.service.is_active(tokens["access_token"])
@@ -126,7 +117,7 @@ async def test_an_account_that_was_linked_by_its_address_is_signed_out(
     for user in config["users"]["list"]:
         user.pop("tenant", None)
     config["clients"] = [each for each in config["clients"] if "tenants" not in each]
-    reload(app.service, config)
+    app.service.reload(config)
     okta.provider.claims = {"email": "alice@example.com", "email_verified": True}
     tokens = await app.redeem((await come_back(scope=OFFLINE)).parameters["code"])
     assert claims_in(tokens["access_token"])["sub"] == ALICE

@@ -16,7 +16,6 @@ from tests.driving.dpop import DpopKey
 from tests.driving.registry import fresh_configuration, hashed
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.id_jag.issuing import ask, target
-from tests.identity_providers.journey import reload
 from tests.jwt_bearer.foreign import BEARER, presenter_entry
 
 pytestmark = pytest.mark.rfc("8693#2.1", "7523#2.1", "8414#3")
@@ -55,7 +54,7 @@ async def chain(
     away = await start(elsewhere)
     there = target(issuer=away.issuer, resources=["api1", "api2"], scopes=["api1", "api2"])
     config["token_exchange"][0]["targets"] = [there]
-    reload(service, config)
+    service.reload(config)
     return Chain(service, away, (await app.tokens(scope="openid"))["id_token"])
 
 
@@ -114,6 +113,6 @@ async def test_the_logout_ends_the_chain_at_its_beginning(chain: Chain, browser:
 async def test_the_chain_ends_where_the_trust_does(chain: Chain) -> None:
     token = (await chain.present(await chain.ask()))["access_token"]
     file = chain.away.features.shared.configuration.file
-    reload(chain.away, json.loads(file.read_text()) | {"trusted_issuers": []})
+    chain.away.reload(json.loads(file.read_text()) | {"trusted_issuers": []})
     assert not await chain.away.is_active(token)
     assert (await chain.present(await chain.ask())).refusal == REFUSED

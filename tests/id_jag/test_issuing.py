@@ -17,7 +17,6 @@ from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in, header_of
 from tests.id_jag.issuing import MCP, OTHER, ask, target
-from tests.identity_providers.journey import reload
 from tests.token_exchange.exchanging import TYPE, exchange
 
 __all__ = ["command"]
@@ -108,7 +107,7 @@ async def test_resources_of_private_schemes_are_told_apart_by_their_hosts(
 ) -> None:
     resources = ["api://orders/v1", "api://invoices/v1"]
     config["token_exchange"][0] |= {"targets": [target(resources=resources)]}
-    reload(service, config)
+    service.reload(config)
     answer = await ask(service, tokens["id_token"], resource="API://orders/%761")
     assert claims_in(answer["access_token"])["resource"] == resources[0]
     stranger = await ask(service, tokens["id_token"], resource="api://anybody/v1")
@@ -119,7 +118,7 @@ async def test_a_target_without_scopes_and_resources_gets_neither(
     service: RunningService, tokens: Any, config: dict[str, Any]
 ) -> None:
     config["token_exchange"][0] |= {"targets": [target(scopes=[], resources=[])]}
-    reload(service, config)
+    service.reload(config)
     answer = await ask(service, tokens["id_token"], scope=None, resource=None)
     assert "scope" not in answer.json
     assert {"scope", "resource"}.isdisjoint(claims_in(answer["access_token"]))
@@ -193,7 +192,7 @@ async def test_an_id_jag_needs_a_rule_for_it(
         "requested_token_types": ["id_token"],
         "targets": [],
     }
-    reload(service, config)
+    service.reload(config)
     assert (await ask(service, tokens["id_token"])).refusal == INVALID
 
 
@@ -208,7 +207,7 @@ async def test_no_id_jag_is_issued_for_a_disabled_user(
     service: RunningService, tokens: Any, config: dict[str, Any]
 ) -> None:
     config["users"]["list"][0]["enabled"] = False
-    reload(service, config)
+    service.reload(config)
     for of_type in ("id_token", "refresh_token"):
         assert (await ask(service, tokens[of_type], of_type=of_type)).refusal == INVALID
 
@@ -220,7 +219,7 @@ async def test_no_id_jag_is_issued_to_a_client_that_requires_a_stronger_sign_in(
 ) -> None:
     config["authentication_contexts"] = [{"acr": "strong", "amr": ["pwd", "otp"]}]
     client_in(config, "web")["required_acr"] = "strong"
-    reload(service, config)
+    service.reload(config)
     refused = await ask(service, tokens[of_type], of_type=of_type)
     assert refused.refusal == (400, "invalid_grant")
 
@@ -283,7 +282,7 @@ async def test_discovery_says_that_id_jags_are_issued(
     name = "identity_chaining_requested_token_types_supported"
     path = "/.well-known/oauth-authorization-server"
     assert (await service.get(path))[name] == [TYPE + "id-jag"]
-    reload(service, config | {"token_exchange": []})
+    service.reload(config | {"token_exchange": []})
     assert name not in (await service.get(path)).json
 
 

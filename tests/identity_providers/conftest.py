@@ -15,7 +15,7 @@ from tests.driving.listening import listening
 from tests.driving.registry import fresh_configuration, hashed
 from tests.driving.service import RunningService
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import CALLBACK, Journey, provider_entry, reload
+from tests.identity_providers.journey import CALLBACK, Journey, provider_entry
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Upstream:
             }
             | changes
         )
-        reload(self.service, self.configuration)
+        self.service.reload(self.configuration)
 
 
 @pytest.fixture

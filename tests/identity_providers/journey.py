@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -75,12 +74,6 @@ class Journey:
         """The whole way, and the client's tokens."""
         page = await self.and_back(username, **changes)
         return await self.app.redeem(page.parameters["code"])
-
-
-def reload(service: RunningService, configuration: dict[str, Any]) -> None:
-    """Put another registry in force."""
-    service.features.shared.configuration.file.write_text(json.dumps(configuration))
-    assert service.features.shared.registry.reload()
 
 
 def arrived(page: Page) -> bool:

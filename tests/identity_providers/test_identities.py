@@ -13,7 +13,7 @@ from tests.driving.service import claims_in
 from tests.factors.phone import Phone
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, provider_entry, reload, userinfo
+from tests.identity_providers.journey import arrived, provider_entry, userinfo
 
 pytestmark = pytest.mark.rfc("openid-core#5.7")
 
@@ -73,7 +73,7 @@ async def test_same_subject_of_another_provider_is_another_user(
 ) -> None:
     config["identity_providers"].append(provider_entry("https://other.example", name="other"))
     alice_in(config)["identities"] = [{"provider": "other", "subject": THERE}]
-    reload(app.service, config)
+    app.service.reload(config)
     assert await subject(app, come_back) != ALICE
 
 
@@ -81,7 +81,7 @@ async def test_identity_counts_before_the_verified_address(
     app: ClientApp, come_back: ComeBack, config: dict[str, Any], fake: FakeProvider
 ) -> None:
     config["identity_providers"][0] |= {"link_by": "verified_email", "trust_email": True}
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims |= {"email": "bob@example.com", "email_verified": True}
     assert await subject(app, come_back) == ALICE
 
@@ -97,7 +97,7 @@ async def test_disabled_user_is_not_signed_in(
     app: ClientApp, come_back: ComeBack, config: dict[str, Any], events: list[object]
 ) -> None:
     alice_in(config)["enabled"] = False
-    reload(app.service, config)
+    app.service.reload(config)
     assert (await come_back()).has("login-error")
     failed = [each.cause for each in events if isinstance(each, ProviderSignInFailed)]
     assert failed == ["the user with its identity is disabled here"]
@@ -109,7 +109,7 @@ async def test_tokens_of_the_user_are_inactive_once_the_user_is_disabled(
     tokens = await app.redeem((await come_back()).parameters["code"])
     assert await app.service.is_active(tokens["access_token"])
     alice_in(config)["enabled"] = False
-    reload(app.service, config)
+    app.service.reload(config)
     assert not await app.service.is_active(tokens["access_token"])
 
 
@@ -117,7 +117,7 @@ async def test_client_that_the_user_may_not_use_refuses(
     app: ClientApp, come_back: ComeBack, config: dict[str, Any]
 ) -> None:
     client_in(config, "web")["allowed_users"] = [{"sub": ["somebody else"]}]
-    reload(app.service, config)
+    app.service.reload(config)
     refused = await come_back()
     assert not arrived(refused)
     assert refused.path == "/account/not-allowed"
@@ -128,7 +128,7 @@ async def test_user_of_a_tenant_that_the_provider_is_not_of_is_refused(
 ) -> None:
     config["tenants"] = [{"name": "acme"}, {"name": "other", "providers": ["upstream"]}]
     alice_in(config)["tenant"] = "acme"
-    reload(app.service, config)
+    app.service.reload(config)
     assert (await come_back()).has("login-error")
     failed = [each.cause for each in events if isinstance(each, ProviderSignInFailed)]
     assert failed == ["the user with its identity is of another tenant"]
@@ -151,6 +151,6 @@ async def test_user_has_the_subject_that_dex_has_given(  # noqa: PLR0917 - each 
     expected: str,
 ) -> None:
     config["identity_providers"][0] |= {"subject_format": "dex", **settings}
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = fake.userinfo = {"sub": "2342749"}
     assert await subject(app, come_back) == expected

@@ -14,7 +14,7 @@ from tests.driving.service import claims_in
 from tests.factors.phone import Phone
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, provider_entry, reload, userinfo
+from tests.identity_providers.journey import arrived, provider_entry, userinfo
 
 pytestmark = pytest.mark.rfc("openid-core#5.7")
 
@@ -87,7 +87,7 @@ async def test_letters_that_only_look_alike_are_other_letters(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, config: dict[str, Any]
 ) -> None:
     alice_in(config)["claims"]["email"] = "kim@example.com"
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED | {"email": "\u212aim@example.com"}
     assert await subject(app, come_back) != ALICE
 
@@ -108,7 +108,7 @@ async def test_provider_that_is_not_trusted_with_the_address_links_no_account(
     settings: dict[str, Any],
 ) -> None:
     config["identity_providers"] = [provider_entry(fake.issuer, **LINKED | settings)]
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     assert await subject(app, come_back) != ALICE
 
@@ -118,7 +118,7 @@ async def test_provider_cannot_vouch_for_the_domain_of_another_one(
 ) -> None:
     home = provider_entry("https://home.example", name="home", domains=["example.com"])
     config["identity_providers"].append(home)
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     assert await subject(app, come_back) != ALICE
 
@@ -127,7 +127,7 @@ async def test_provider_vouches_for_its_own_domain(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, config: dict[str, Any]
 ) -> None:
     config["identity_providers"][0]["domains"] = ["example.com"]
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     assert await subject(app, come_back) == ALICE
 
@@ -147,7 +147,7 @@ async def test_user_who_has_not_verified_the_address_here_keeps_the_account(
     claims: dict[str, Any],
 ) -> None:
     alice_in(config)["claims"] = claims
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     assert await subject(app, come_back) != ALICE
 
@@ -157,7 +157,7 @@ async def test_address_of_two_users_links_neither(
 ) -> None:
     twin = alice_in(config) | {"sub": "twin", "username": "twin"}
     config["users"]["list"].append(twin)
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     assert await subject(app, come_back) not in {ALICE, "twin"}
 
@@ -170,7 +170,7 @@ async def test_disabled_user_gets_no_account_of_another_name(
     events: list[object],
 ) -> None:
     alice_in(config)["enabled"] = False
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     assert (await come_back()).has("login-error")
     cause, theirs = (
@@ -200,7 +200,7 @@ async def test_session_and_tokens_end_with_the_account_and_with_the_trust(
             config["identity_providers"][0]["trust_email"] = False
         case _:
             config["identity_providers"] = []
-    reload(app.service, config)
+    app.service.reload(config)
     assert not await app.service.is_active(tokens["access_token"])
     assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
     assert (await app.authorize(prompt="none")).error == "login_required"
@@ -213,7 +213,7 @@ async def test_users_claims_are_those_of_today(
     page = await come_back(scope="openid profile")
     tokens = await app.redeem(page.parameters["code"])
     alice_in(config)["claims"]["name"] = "Alice Jones"
-    reload(app.service, config)
+    app.service.reload(config)
     assert (await userinfo(app.service, tokens))["name"] == "Alice Jones"
 
 
@@ -231,7 +231,7 @@ async def test_provider_of_a_tenant_links_users_of_that_tenant_alone(  # noqa: P
 ) -> None:
     if tenant is not None:
         alice_in(config)["tenant"] = tenant
-    reload(app.service, config | TENANTS)
+    app.service.reload(config | TENANTS)
     fake.claims = VERIFIED
     assert (await subject(app, come_back) == ALICE) is links
 

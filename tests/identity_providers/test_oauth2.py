@@ -16,7 +16,7 @@ from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in
 from tests.identity_providers.fake_provider import BACKCHANNEL_LOGOUT
 from tests.identity_providers.github import OCTOCAT, GitHub
-from tests.identity_providers.journey import arrived, reload, userinfo
+from tests.identity_providers.journey import arrived, userinfo
 
 pytestmark = pytest.mark.rfc("6749#4.1")
 
@@ -64,7 +64,7 @@ async def test_address_is_verified_if_the_server_is_trusted(
     app: ClientApp, github: GitHub, config: dict[str, Any], trusted: bool
 ) -> None:
     config["identity_providers"] = [github.entry(trust_email=trusted)]
-    reload(app.service, config)
+    app.service.reload(config)
     github.user = OCTOCAT | {"email_verified": True}
     tokens = await app.redeem(
         (await come_back(app, github, scope="openid email")).parameters["code"]
@@ -121,7 +121,7 @@ async def test_issuer_is_compared_where_it_is_configured(
     sent = await app.authorize(acr_values="idp:github")
     assert arrived(await app.browser.get(github.answer(sent, iss="https://whoever.example")))
     config["identity_providers"] = [github.entry(issuer="https://github.example")]
-    reload(app.service, config)
+    app.service.reload(config)
     for iss, fits in (("https://whoever.example", False), ("https://github.example", True)):
         sent = await app.authorize(acr_values="idp:github", prompt="login")
         assert arrived(await app.browser.get(github.answer(sent, iss=iss))) is fits
@@ -180,7 +180,7 @@ async def test_wrong_client_secret_is_in_the_audit_log(
     app: ClientApp, github: GitHub, config: dict[str, Any]
 ) -> None:
     config["identity_providers"] = [github.entry(client_secret="old")]
-    reload(app.service, config)
+    app.service.reload(config)
     assert (await come_back(app, github)).has("login-error")
     assert causes(app) == ["its token endpoint: incorrect_client_credentials"]
 
@@ -197,7 +197,7 @@ async def test_allowed_claims_are_those_of_userinfo(
     app: ClientApp, github: GitHub, config: dict[str, Any]
 ) -> None:
     config["identity_providers"] = [github.entry(allowed_claims=[{"id": [583231]}])]
-    reload(app.service, config)
+    app.service.reload(config)
     assert arrived(await come_back(app, github))
     github.user["id"] = 583232
     assert (await come_back(app, github, prompt="login")).has("login-error")

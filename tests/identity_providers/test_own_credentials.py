@@ -17,7 +17,7 @@ from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in, header_of
 from tests.identity_providers.conftest import ComeBack, Upstream
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import Journey, arrived, provider_entry, reload
+from tests.identity_providers.journey import Journey, arrived, provider_entry
 
 KEYS = "/connect/idp/upstream/jwks"
 BY_KEY = {"token_endpoint_auth_method": "private_key_jwt", "client_secret": ""}
@@ -40,7 +40,7 @@ def change(app: ClientApp, config: dict[str, Any], **settings: Any) -> None:
     """Change the provider's entry."""
     (entry,) = config["identity_providers"]
     entry.update(settings)
-    reload(app.service, config)
+    app.service.reload(config)
 
 
 @pytest.mark.rfc("openid-core#9", "7523#2.2")
@@ -143,7 +143,7 @@ async def test_answer_counts_at_the_callback_of_its_own_provider_alone(
 ) -> None:
     entry = config["identity_providers"][0] | {"own_callback": True}
     config["identity_providers"] = [entry, entry | {"name": "other"}]
-    reload(app.service, config)
+    app.service.reload(config)
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))
     assert "/connect/idp/upstream/callback?" in answer
     for wrong in ("/connect/idp/other/callback?", "/account/provider/callback?"):

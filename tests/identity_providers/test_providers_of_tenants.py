@@ -12,7 +12,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in
 from tests.identity_providers.conftest import Upstream
-from tests.identity_providers.journey import Journey, arrived, provider_entry, reload
+from tests.identity_providers.journey import Journey, arrived, provider_entry
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.1")
 
@@ -90,7 +90,7 @@ async def test_login_response_of_another_tenants_provider_is_refused(
     sent = await journey.away(acr_values=ACME)
     back = await journey.signed_in_there(sent)
     config["tenants"][0]["providers"] = []
-    reload(journey.app.service, config)
+    journey.app.service.reload(config)
     page = await journey.here.get(back)
     assert page.has("login-error")
     assert (await journey.app.authorize(prompt="none")).error == "login_required"
@@ -107,11 +107,11 @@ async def test_a_provider_that_a_tenant_gives_up_ends_what_its_users_had_there(
 ) -> None:
     service = journey.app.service
     client_in(config, "web")["tenants"] = ["acme"]
-    reload(service, config)
+    service.reload(config)
     tokens = await journey.tokens(scope="openid api1 offline_access")
     assert await service.is_active(tokens["access_token"])
     config["tenants"][0]["providers"] = []
-    reload(service, config)
+    service.reload(config)
     assert not await service.is_active(tokens["access_token"])
     refused = await journey.app.refresh(tokens["refresh_token"])
     assert refused.refusal == (400, "invalid_grant")
@@ -143,7 +143,7 @@ async def test_a_claim_decides_among_the_tenants_that_list_the_provider(
     journey: Journey, upstream: Upstream, claimed: str, asked: str | None, is_let_in: bool
 ) -> None:
     upstream.configuration["users"]["list"][0]["claims"]["given_name"] = claimed
-    reload(upstream.service, upstream.configuration)
+    upstream.service.reload(upstream.configuration)
     page = await journey.away(acr_values=asked)
     if page.path == "/account/login":  # gamma has no provider
         assert not is_let_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -17,17 +16,10 @@ from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import Upstream
 from tests.identity_providers.fake_provider import BACKCHANNEL_LOGOUT
-from tests.identity_providers.journey import Journey, arrived, provider_entry, reload
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.identity_providers.journey import Journey, arrived, provider_entry
+from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.rfc("openid-backchannel#2.5", "openid-backchannel#2.7")
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """The site of `web`, a client of both."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture
@@ -77,7 +69,7 @@ async def test_user_without_a_password_field_comes_by_the_address(
     downstream.configuration["identity_providers"] = [
         provider_entry(provider.issuer, domains=["example.com"], **LINKED)
     ]
-    reload(downstream.service, downstream.configuration)
+    downstream.service.reload(downstream.configuration)
     here = Browser(downstream.issuer)
     async with Journey.beginning(ClientApp(downstream.service, here), provider.issuer) as journey:
         first = await journey.app.authorize()

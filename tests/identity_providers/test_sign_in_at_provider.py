@@ -15,7 +15,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in
 from tests.identity_providers.conftest import Upstream
-from tests.identity_providers.journey import Journey, arrived, provider_entry, reload, userinfo
+from tests.identity_providers.journey import Journey, arrived, provider_entry, userinfo
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_tokens_of_users_of_a_removed_provider_are_inactive(
     journey: Journey, config: dict[str, Any]
 ) -> None:
     app, tokens = journey.app, await journey.tokens(scope="openid api1 offline_access")
-    reload(app.service, config | {"identity_providers": config["identity_providers"][1:]})
+    app.service.reload(config | {"identity_providers": config["identity_providers"][1:]})
     assert not await app.service.is_active(tokens["access_token"])
     assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
     assert (await app.authorize()).path == "/account/login"
@@ -126,7 +126,7 @@ async def test_a_refresh_token_ends_when_its_client_no_longer_takes_people_of_th
 ) -> None:
     app, tokens = journey.app, await journey.tokens(scope="openid api1 offline_access")
     client_in(config, "web")["identity_provider_restrictions"] = ["elsewhere"]
-    reload(app.service, config)
+    app.service.reload(config)
     assert not await app.service.is_active(tokens["access_token"])
     assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
 

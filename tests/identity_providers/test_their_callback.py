@@ -15,7 +15,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import CALLBACK, arrived, provider_entry, reload
+from tests.identity_providers.journey import CALLBACK, arrived, provider_entry
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ async def test_login_at_a_provider_whose_issuer_has_changed_is_refused(
 ) -> None:
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))
     config["identity_providers"][0]["issuer"] = "https://moved.example"
-    reload(app.service, config)
+    app.service.reload(config)
     assert (await app.browser.get(answer)).status == 400
 
 
@@ -181,6 +181,6 @@ async def test_a_client_without_that_provider_asks_again(
 ) -> None:
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))
     client_in(config, "web")["identity_provider_restrictions"] = ["elsewhere"]
-    reload(app.service, config)
+    app.service.reload(config)
     page = await app.browser.get(answer)
     assert (page.path, list(page.provider_links)) == ("/account/login", ["elsewhere"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -27,16 +27,9 @@ from tests.identity_providers.fake_provider import (
 )
 from tests.identity_providers.journey import arrived
 from tests.identity_providers.test_provider_away import answering
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.rfc("openid-backchannel#2.6")
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """The site of `web`."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture

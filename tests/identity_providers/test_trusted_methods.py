@@ -12,7 +12,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.service import claims_in
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, reload
+from tests.identity_providers.journey import arrived
 from tests.sessions import second_factor
 
 pytestmark = pytest.mark.rfc("openid-core#2", "8176#1")
@@ -92,7 +92,7 @@ async def test_a_trusted_provider_meets_contexts_by_its_amr_and_acr(  # noqa: PL
     claims: dict[str, Any],
     met: tuple[list[str], str | None],
 ) -> None:
-    reload(app.service, trusted)
+    app.service.reload(trusted)
     fake.claims = claims
     code = (await come_back()).parameters["code"]
     assert await authentication(app, code) == [met] * 2
@@ -101,7 +101,7 @@ async def test_a_trusted_provider_meets_contexts_by_its_amr_and_acr(  # noqa: PL
 async def test_a_trusted_provider_meets_an_essential_acr(
     fake: FakeProvider, app: ClientApp, come_back: ComeBack, trusted: dict[str, Any]
 ) -> None:
-    reload(app.service, trusted)
+    app.service.reload(trusted)
     fake.claims = {"acr": "strong"}
     assert arrived(await come_back(claims=INSISTING))
 
@@ -113,10 +113,10 @@ async def test_trust_that_is_withdrawn_counts_for_sessions_that_began_before(
     config: dict[str, Any],
     trusted: dict[str, Any],
 ) -> None:
-    reload(app.service, trusted)
+    app.service.reload(trusted)
     fake.claims = {"amr": ["pwd", "otp"]}
     await come_back()
-    reload(app.service, config)
+    app.service.reload(config)
     code = (await app.authorize()).parameters["code"]
     assert await authentication(app, code) == [(["external"], None)] * 2
 
@@ -128,7 +128,7 @@ async def test_a_local_sign_in_meets_contexts_as_before(app: ClientApp) -> None:
 async def test_acr_that_only_the_provider_can_meet_leads_straight_to_the_provider(
     fake: FakeProvider, app: ClientApp, trusted: dict[str, Any]
 ) -> None:
-    reload(app.service, trusted)
+    app.service.reload(trusted)
     fake.claims = {"acr": "strong"}
     await app.login()
     sent = await app.authorize(claims=INSISTING)

@@ -11,7 +11,7 @@ from tests.driving.registry import client_in
 from tests.driving.service import Answer, claims_in
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, provider_entry, reload, userinfo
+from tests.identity_providers.journey import arrived, provider_entry, userinfo
 
 pytestmark = pytest.mark.rfc("openid-core#5.1", "openid-core#5.7")
 
@@ -106,7 +106,7 @@ async def test_an_address_is_verified_only_if_its_provider_may_say_so(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, config: dict[str, Any], case: Case
 ) -> None:
     config["identity_providers"] = [provider_entry(fake.issuer, **case.settings)]
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims, fake.userinfo = case.id_token, case.userinfo
     tokens = await sign_in(app, come_back)
     assert of_addresses(claims_in(tokens["id_token"])) == case.expected
@@ -117,11 +117,11 @@ async def test_an_address_is_verified_no_longer_after_the_trust_is_taken_back(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, config: dict[str, Any]
 ) -> None:
     config["identity_providers"][0]["trust_email"] = True
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims = VERIFIED
     tokens = await sign_in(app, come_back)
     config["identity_providers"][0]["trust_email"] = False
-    reload(app.service, config)
+    app.service.reload(config)
     assert of_addresses(await userinfo(app.service, tokens)) == UNVERIFIED
     refreshed = await app.refresh(tokens["refresh_token"])
     assert of_addresses(claims_in(refreshed["id_token"])) == UNVERIFIED
@@ -132,6 +132,6 @@ async def test_users_may_be_allowed_by_an_address_that_is_verified_in_the_same_d
 ) -> None:
     allowed = [{"email": ["alice@example.com"], "email_verified": [True]}]
     config["identity_providers"][0]["allowed_claims"] = allowed
-    reload(app.service, config)
+    app.service.reload(config)
     fake.claims, fake.userinfo = EMAIL, {"email": "mallory@example.com", "email_verified": True}
     assert not arrived(await come_back())

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
@@ -24,12 +23,6 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     config["api_resources"][1]["user_claims"] = ["name", "given_name"]
     config["api_scopes"] = [{"name": "api1.read", "user_claims": ["given_name"]}]
     return config
-
-
-def reload(service: RunningService, config: dict[str, Any]) -> None:
-    """Put the changed registry in force."""
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
 
 
 def told(answer: Answer) -> dict[str, Any]:
@@ -158,18 +151,18 @@ async def test_tokens_of_a_disabled_or_removed_user_or_client_are_inactive(
 ) -> None:
     token = (await service.user_token(client))["access_token"]
     one = client_in(config, client) if what == "client" else config["users"]["list"][0]
-    reload(service, config | {})
+    service.reload(config | {})
     one["enabled"] = False
-    reload(service, config)
+    service.reload(config)
     assert told(await service.introspect(token)) == INACTIVE
     one["enabled"] = True
-    reload(service, config)
+    service.reload(config)
     assert await service.is_active(token)
     if what == "client":
         config["clients"].remove(one)
     else:
         config["users"]["list"].remove(one)
-    reload(service, config)
+    service.reload(config)
     assert told(await service.introspect(token)) == INACTIVE
 
 
@@ -271,7 +264,7 @@ async def test_a_resource_has_precedence_over_a_client_of_its_name(
     own = await service.token("api1", grant_type="delegation", token=token, scope="api2")
     assert told(await service.introspect(own["access_token"], caller="api1")) == INACTIVE
     config["api_resources"][0]["secrets"] = config["api_resources"][1]["secrets"]
-    reload(service, config)
+    service.reload(config)
     assert await service.is_active(own["access_token"], caller="api1")
     with_the_resources = await service.post(
         "/connect/introspect", auth=("api1", "api2-secret"), token=token
@@ -316,7 +309,7 @@ async def test_an_api_that_may_see_the_user_name_gets_it_as_username(
     assert "username" not in told(await service.introspect(before))
     config["users"]["list"][0]["claims"]["preferred_username"] = "ali"
     config["api_resources"][0]["user_claims"] = ["preferred_username"]
-    reload(service, config)
+    service.reload(config)
     token = (await service.user_token(client))["access_token"]
     answer = told(await service.introspect(token))
     assert (answer["username"], answer["preferred_username"]) == ("ali", "ali")
@@ -328,7 +321,7 @@ async def test_an_api_that_may_not_see_the_user_name_gets_none(
 ) -> None:
     config["users"]["list"][0]["claims"]["preferred_username"] = "ali"
     config["api_resources"][1]["user_claims"] = ["preferred_username"]
-    reload(service, config)
+    service.reload(config)
     token = (await service.user_token("frontend", "api1 api2"))["access_token"]
     assert "username" not in told(await service.introspect(token, caller="api1"))
     assert told(await service.introspect(token, caller="api2"))["username"] == "ali"

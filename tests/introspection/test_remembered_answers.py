@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 from redis import Redis
 
 from service.endpoints.introspection import IntrospectionEndpoint
@@ -62,11 +61,6 @@ async def calls(service: RunningService) -> int:
     (stats,) = await channel.ask([("INFO", "commandstats")], seconds=30)
     found = re.search(rb"cmdstat_get:calls=(\d+)", stats)
     return int(found[1]) if found else 0
-
-
-def reload(service: RunningService, config: dict[str, Any]) -> None:
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
 
 
 async def test_it_is_the_same_answer(service: RunningService, token: str) -> None:
@@ -192,7 +186,7 @@ async def test_what_the_registry_withdraws_counts_at_once(
     else:
         config["api_resources"][0]["scopes"] = ["api1.read"]
         config["api_scopes"] = [{"name": "api1"}]
-    reload(service, config)
+    service.reload(config)
     assert (await service.introspect(token)).json == INACTIVE
 
 
@@ -206,7 +200,7 @@ async def test_what_is_withdrawn_while_it_is_made_counts_at_once(
 
     async def reload_after(*given: Any) -> Mapping[str, object]:
         answer = await make(*given)
-        reload(service, config)
+        service.reload(config)
         return answer
 
     # A token that was not asked about before, and the last step of the first answer.
@@ -225,7 +219,7 @@ async def test_former_registries_leave_the_memory(
         token = str((await service.user_token("opaque"))["access_token"])
         await until_remembered(service, token)
         client_in(config, "opaque")["client_name"] = title
-        reload(service, config)
+        service.reload(config)
     token = str((await service.user_token("opaque"))["access_token"])
     await until_remembered(service, token)
     assert _registries() <= before + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from service.events.tokens import TokenIntrospected
 from tests.driving.registry import hashed
@@ -46,8 +45,7 @@ async def test_a_scope_gets_its_own_scope_value_only(
     service: RunningService, config: dict[str, Any], client: str
 ) -> None:
     config["clients"][8]["allowed_scopes"].append("api1.read")
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     token = (await service.user_token(client, "openid profile api1 api1.read api2"))["access_token"]
     told = await asked(service, token, "api1.read", "api1.read-secret")
     assert (told["active"], told["scope"], told["sub"]) == (True, "api1.read", "818727")
@@ -120,8 +118,7 @@ async def test_the_log_names_the_caller(service: RunningService, events: list[ob
 async def test_a_removed_secret_is_refused(service: RunningService, config: dict[str, Any]) -> None:
     await asked(service, "x", "api1.read", "api1.read-secret")
     config["api_scopes"][0]["secrets"] = []
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     credentials = ("api1.read", "api1.read-secret")
     answer = await service.post("/connect/introspect", auth=credentials, token="x")
     assert answer.refusal == (401, "invalid_client")

@@ -14,7 +14,6 @@ from tests.cli.test_explain import explained
 from tests.driving.dpop import DpopKey
 from tests.driving.registry import hashed
 from tests.driving.service import Answer, RunningService, claims_in
-from tests.identity_providers.journey import reload
 from tests.jwt_bearer.foreign import BEARER, ISSUER, Partner, partner_entry, presenter_entry
 from tests.rich_requests.details import PAYMENT, add_types
 
@@ -119,7 +118,7 @@ async def test_an_issuer_that_is_listed_twice_sends_both_kinds(
     partner: Partner, config: dict[str, Any]
 ) -> None:
     config["trusted_issuers"].append(partner_entry(name="partner-plain"))
-    reload(partner.service, config)
+    partner.service.reload(config)
     plain = await partner.present(await partner.assertion())
     assert claims_in(plain["access_token"])["idp"] == "partner-plain"
     assert claims_in((await present(partner))["access_token"])["idp"] == "partner"
@@ -264,7 +263,7 @@ async def test_discovery_names_the_profile_and_no_issuer(partner: Partner) -> No
 async def test_discovery_names_no_profile_without_such_an_issuer(
     partner: Partner, config: dict[str, Any]
 ) -> None:
-    reload(partner.service, config | {"trusted_issuers": [partner_entry()]})
+    partner.service.reload(config | {"trusted_issuers": [partner_entry()]})
     answer = await partner.service.get("/.well-known/oauth-authorization-server")
     assert "authorization_grant_profiles_supported" not in answer.json
 

@@ -9,7 +9,7 @@ import pytest
 from service.model.handle import digest
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
-from tests.identity_providers.journey import reload, userinfo
+from tests.identity_providers.journey import userinfo
 from tests.jwt_bearer.foreign import ISSUER, Partner
 
 pytestmark = pytest.mark.rfc("7523#3", "7521#5.2")
@@ -72,7 +72,7 @@ async def test_tokens_end_when_the_user_is_disabled(
 ) -> None:
     token = (await partner.grant(sub="818727"))["access_token"]
     config["users"]["list"][0]["enabled"] = False
-    reload(partner.service, config)
+    partner.service.reload(config)
     assert not await partner.service.is_active(token)
 
 
@@ -87,7 +87,7 @@ async def test_tokens_end_with_the_trust_in_the_issuer(
 ) -> None:
     token = (await partner.present())["access_token"]
     config["trusted_issuers"] = []
-    reload(partner.service, config)
+    partner.service.reload(config)
     assert not await partner.service.is_active(token)
     assert (await partner.present()).refusal == REFUSED
 
@@ -97,7 +97,7 @@ async def test_tokens_end_when_the_client_loses_the_grant_type(
 ) -> None:
     token = (await partner.present())["access_token"]
     client_in(config, "courier")["allowed_grant_types"] = ["client_credentials"]
-    reload(partner.service, config)
+    partner.service.reload(config)
     assert not await partner.service.is_active(token)
 
 
@@ -178,14 +178,14 @@ async def test_an_identity_of_a_user_leads_to_that_user_as_a_sign_in_does(
 ) -> None:
     identity = {"provider": "upstream", "subject": "their-alice"}
     linked["users"]["list"][0] |= {"identities": [identity], "enabled": enabled}
-    reload(service, linked)
+    service.reload(linked)
     answer = await Partner(service).present(scope="openid email")
     assert answer.refusal == refusal if refusal else answer.status == 200
     if refusal is None:
         assert claims_in(answer["access_token"])["sub"] == "818727"
         assert (await userinfo(service, answer))["email"] == "alice@example.com"
         linked["users"]["list"][0]["enabled"] = False
-        reload(service, linked)
+        service.reload(linked)
         assert not await service.is_active(answer["access_token"])
 
 
@@ -197,7 +197,7 @@ async def test_an_address_is_verified_if_the_identity_provider_is_trusted(
     linked["identity_providers"] = [PROVIDER | {"trust_email": trust_email}]
     claims = {"email": "email", "email_verified": "email_verified"}
     linked["trusted_issuers"][0]["claims"] = claims
-    reload(service, linked)
+    service.reload(linked)
     partner = Partner(service)
     assertion = await partner.assertion(email="a@b.example", email_verified=True)
     answer = await partner.present(assertion, scope="openid email")
@@ -209,7 +209,7 @@ async def test_a_user_whom_the_identity_provider_does_not_allow_is_refused(
     linked: dict[str, Any], service: RunningService
 ) -> None:
     provider = PROVIDER | {"allowed_claims": [{"groups": ["staff"]}]}
-    reload(service, linked | {"identity_providers": [provider]})
+    service.reload(linked | {"identity_providers": [provider]})
     partner = Partner(service)
     assert (await partner.grant()).refusal == REFUSED
     assert (await partner.grant(groups=["guests"])).refusal == REFUSED
@@ -221,5 +221,5 @@ async def test_tokens_end_with_the_identity_provider(
 ) -> None:
     token = (await Partner(service).present())["access_token"]
     assert await service.is_active(token)
-    reload(service, linked | {"identity_providers": [], "trusted_issuers": []})
+    service.reload(linked | {"identity_providers": [], "trusted_issuers": []})
     assert not await service.is_active(token)

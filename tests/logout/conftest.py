@@ -12,7 +12,6 @@ from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
-from tests.logout.relying_party import RelyingParty, relying_party
 
 BYE = "https://web.example/bye"
 
@@ -69,13 +68,6 @@ def logout(browser: Browser, send: Logout) -> Logout:
         return await send(browser, **parameters)
 
     return sent
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """The site of `web`."""
-    async with relying_party() as party:
-        yield party
 
 
 async def end(app: ClientApp, id_token: str, **more: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from service.events.users import BackChannelLogoutPostponed
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import claims_in
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.rfc("openid-backchannel#2.2")
 
@@ -28,12 +28,6 @@ def networks() -> list[str]:
 def config(config: dict[str, Any], networks: list[str]) -> dict[str, Any]:
     config["outgoing"] = {"allowed_networks": networks}
     return config
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    async with relying_party() as party:
-        yield party
 
 
 async def signed_out(registering: Registering, party: RelyingParty) -> dict[str, Any]:

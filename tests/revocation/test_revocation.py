@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from service.model.handle import new_handle, parse_handle
 from tests.driving.client_app import ClientApp
@@ -65,8 +64,7 @@ async def test_access_token_of_a_revoked_grant_is_inactive_though_its_client_may
 ) -> None:
     """It is not read as a token of the client alone, which has no grant."""
     client_in(config, client)["allowed_grant_types"].append("client_credentials")
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     tokens = await service.user_token(client, "api1 offline_access")
     assert await service.is_active(tokens["access_token"])
     await revoke(service, tokens["refresh_token"], client)
@@ -146,8 +144,7 @@ async def test_revocation_counts_while_the_user_is_disabled(
     tokens = await service.user_token(client, "api1 offline_access")
     for enabled in (False, True):
         config["users"]["list"][0]["enabled"] = enabled
-        service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-        assert service.features.shared.registry.reload()
+        service.reload(config)
         if not enabled:
             await revoke(service, tokens[kind], client)
     assert not await service.is_active(tokens["access_token"])

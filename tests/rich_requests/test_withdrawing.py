@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +22,7 @@ def reload(service: RunningService, config: dict[str, Any]) -> Reload:
     """Put the changed registry in force."""
 
     def reload_registry() -> None:
-        service.features.shared.configuration.file.write_text(json.dumps(config))
-        assert service.features.shared.registry.reload()
+        service.reload(config)
 
     return reload_registry
 

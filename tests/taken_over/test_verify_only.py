@@ -249,8 +249,7 @@ async def test_the_end_of_access_reaches_as_far_as_keys_that_came_by_a_reload(
     ending = service.features.shared.user_ending
     await ending.end("88421113")
     config["signing"]["verify_only"][0]["until"] = at(hours=24 * 60)
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     await service.features.key_source.refresh()
     token = await sign(exp=4_102_444_800)
     await ending.end("818727")

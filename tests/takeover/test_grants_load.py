@@ -15,7 +15,6 @@ from service.store.keyvalue import KeyValue
 from service.takeover.grants import GrantLoading, LoadedGrants
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, claims_in
-from tests.identity_providers.journey import reload
 from tests.takeover.persisted import ALICE, NEW_HANDLE, OLD_HANDLE, data_v4, data_v5, key_of, row
 
 pytestmark = pytest.mark.rfc("6749#6", "9700#4.14.2")
@@ -123,7 +122,7 @@ async def test_repeat_within_the_reuse_interval_gets_the_same_and_a_later_one_en
     service: RunningService, loader: Loader, config: dict[str, Any], events: list[object]
 ) -> None:
     client_in(config, "frontend")["refresh_token_reuse_interval"] = "2s"
-    reload(service, config)
+    service.reload(config)
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     first, again = [await refresh(service, OLD_HANDLE) for _ in range(2)]
     assert first["refresh_token"] == again["refresh_token"]
@@ -139,7 +138,7 @@ async def test_loaded_token_works_once_whatever_the_usage_of_the_client(
     service: RunningService, loader: Loader, config: dict[str, Any], usage: str
 ) -> None:
     client_in(config, "frontend")["refresh_token_usage"] = usage
-    reload(service, config)
+    service.reload(config)
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     assert (await refresh(service, OLD_HANDLE))["refresh_token"] != OLD_HANDLE
     assert (await refresh(service, OLD_HANDLE)).refusal == (400, "invalid_grant")
@@ -150,7 +149,7 @@ async def test_twenty_uses_at_once_give_one_family(
     service: RunningService, loader: Loader, config: dict[str, Any], interval: str
 ) -> None:
     client_in(config, "frontend")["refresh_token_reuse_interval"] = interval
-    reload(service, config)
+    service.reload(config)
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     answers = await asyncio.gather(*[refresh(service, OLD_HANDLE) for _ in range(20)])
     successors = {each["refresh_token"] for each in answers if each.status == 200}
@@ -198,7 +197,7 @@ async def test_user_who_is_disabled_gets_nothing(
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     user = next(each for each in config["users"]["list"] if each["sub"] == ALICE)
     user["enabled"] = False
-    reload(service, config)
+    service.reload(config)
     assert (await refresh(service, OLD_HANDLE)).refusal == (400, "invalid_grant")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -12,9 +10,7 @@ import pytest
 from tests.ciba.consumption import ciba_client
 from tests.device.tv import TELEVISIONS
 from tests.driving.registry import client_in
-from tests.driving.service import RunningService
 
-Change = Callable[[dict[str, Any]], None]
 TENANT_OF = {"alice": "acme", "bob": "beta"}
 
 
@@ -32,15 +28,3 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     for name, tenant in (("spa", "beta"), ("tv", "beta"), ("till", "beta"), ("implicit", "acme")):
         client_in(config, name)["tenants"] = [tenant]
     return config
-
-
-@pytest.fixture
-def reload(service: RunningService, config: dict[str, Any]) -> Callable[[Change], None]:
-    """Change the configuration of the running service."""
-
-    def reload(change: Change) -> None:
-        change(config)
-        service.features.shared.configuration.file.write_text(json.dumps(config))
-        assert service.features.shared.registry.reload()
-
-    return reload

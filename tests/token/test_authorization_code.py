@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from service.events.tokens import CodeReplayed
 from service.protocol.pkce import s256
@@ -193,6 +192,5 @@ async def test_a_user_who_is_disabled_meanwhile_gets_nothing(
 ) -> None:
     code = await app.code()
     config["users"]["list"][0]["enabled"] = False
-    app.service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert app.service.features.shared.registry.reload()
+    app.service.reload(config)
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")

@@ -7,7 +7,6 @@ from base64 import urlsafe_b64decode
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
@@ -106,8 +105,7 @@ async def test_a_withdrawn_key_refuses_the_refresh_token(
 ) -> None:
     token = (await app.tokens(scope=SCOPE))["refresh_token"]
     del client_in(config, "web")["refresh_without_offline_access"]
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await refresh(app, token)).refusal == (400, "invalid_grant")
     assert "refresh_token" not in (await app.tokens(scope=SCOPE)).json
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from service.events.tokens import RefreshTokenReused
 from tests.conftest import Clock
@@ -46,12 +45,6 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     )
     add("updating", update_access_token_claims_on_refresh=True)
     return config
-
-
-def reload(service: RunningService, config: dict[str, Any]) -> None:
-    """Put the changed registry in force."""
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
 
 
 async def refresh(
@@ -236,12 +229,12 @@ async def test_a_lower_lifetime_does_not_end_older_access_tokens(
     service: RunningService, config: dict[str, Any], clock: Clock
 ) -> None:
     client_in(config, "sliding")["access_token_lifetime"] = "1h"
-    reload(service, config)
+    service.reload(config)
     first = await service.user_token("sliding", SCOPE)
     clock.forward(minutes=1)
     second = await refresh(service, first, "sliding")
     client_in(config, "sliding")["access_token_lifetime"] = "1m"
-    reload(service, config)
+    service.reload(config)
     clock.forward(minutes=5)
     assert (await refresh(service, second, "sliding")).status == 200
     clock.forward(minutes=53)
@@ -254,12 +247,12 @@ async def test_a_lower_lifetime_leaves_older_access_tokens_of_usage_reuse_alive(
 ) -> None:
     lasting = client_in(config, "lasting")
     lasting["access_token_lifetime"] = "20m"
-    reload(service, config)
+    service.reload(config)
     first = await service.user_token("lasting", SCOPE)
     clock.forward(minutes=9)
     second = await refresh(service, first, "lasting")
     lasting["access_token_lifetime"] = "1m"
-    reload(service, config)
+    service.reload(config)
     clock.forward(minutes=9)
     assert (await refresh(service, first, "lasting")).status == 200
     clock.forward(minutes=10, seconds=30)
@@ -274,7 +267,7 @@ async def test_a_lower_lifetime_leaves_a_front_channel_token_alive(
     implicit = app_of("implicit")
     page = await implicit.login(response_type="code token", scope="openid api1", nonce="n")
     client_in(config, "implicit")["access_token_lifetime"] = "1m"
-    reload(implicit.service, config)
+    implicit.service.reload(config)
     assert (await implicit.redeem(page.parameters["code"])).status == 200
     clock.forward(minutes=3)
     assert await implicit.service.is_active(page.parameters["access_token"])
@@ -285,7 +278,7 @@ async def test_a_family_that_slides_no_more_lives_to_its_absolute_end(
 ) -> None:
     answer = await service.user_token("sliding", SCOPE)
     client_in(config, "sliding")["refresh_token_expiration"] = "absolute"
-    reload(service, config)
+    service.reload(config)
     answer = await refresh(service, answer, "sliding")
     clock.forward(minutes=20)
     assert (await refresh(service, answer, "sliding")).status == 200
@@ -314,7 +307,7 @@ async def test_a_scope_that_the_client_has_lost_is_left_out(
 ) -> None:
     first = await service.user_token(scope=SCOPE)
     client_in(config, "frontend")["allowed_scopes"].remove("api2")
-    reload(service, config)
+    service.reload(config)
     assert (await refresh(service, first))["scope"] == "api1 offline_access openid"
 
 
@@ -323,7 +316,7 @@ async def test_a_client_that_has_lost_every_scope_gets_nothing(
 ) -> None:
     first = await service.user_token(scope="api2 offline_access")
     client_in(config, "frontend")["allowed_scopes"] = ["api1"]
-    reload(service, config)
+    service.reload(config)
     assert (await refresh(service, first)).refusal == (400, "invalid_grant")
 
 
@@ -332,7 +325,7 @@ async def test_a_disabled_user_is_not_refreshed(
 ) -> None:
     first = await service.user_token(scope=SCOPE)
     config["users"]["list"][0]["enabled"] = False
-    reload(service, config)
+    service.reload(config)
     assert (await refresh(service, first)).refusal == (400, "invalid_grant")
 
 
@@ -344,7 +337,7 @@ async def test_claims_stay_or_follow_as_the_client_is_registered(
 ) -> None:
     first = await service.user_token(client, SCOPE)
     config["users"]["list"][0]["claims"]["email"] = "new@example.com"
-    reload(service, config)
+    service.reload(config)
     second = await refresh(service, first, client)
     assert claims_in(second["access_token"])["email"] == email
     third = await refresh(service, second, client)

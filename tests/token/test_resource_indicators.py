@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
@@ -145,8 +144,7 @@ async def test_a_scope_that_no_granted_resource_understands_any_more_is_refused(
 ) -> None:
     tokens = await service.user_token(scope="api1 api2 offline_access", resource=["api1", "shy"])
     config["api_resources"][-1]["scopes"] = ["shy"]
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     frontend = app_of("frontend")
     refused = await frontend.refresh(tokens["refresh_token"], scope="api2")
     assert refused.refusal == (400, "invalid_scope")
@@ -160,7 +158,6 @@ async def test_a_resource_that_is_gone_is_no_audience_any_more(
     config["api_resources"].pop()
     for client_id in ("machine", "web", "frontend"):
         client_in(config, client_id)["allowed_scopes"].remove("shy")
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     answer = await app_of("frontend").refresh(tokens["refresh_token"])
     assert claims_in(answer["access_token"])["aud"] == "api1"

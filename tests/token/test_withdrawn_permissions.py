@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +23,7 @@ def change(service: RunningService, config: dict[str, Any]) -> Change:
 
     def change_client(client_id: str, **changes: Any) -> None:
         client_in(config, client_id).update(changes)
-        service.features.shared.configuration.file.write_text(json.dumps(config))
-        assert service.features.shared.registry.reload()
+        service.reload(config)
 
     return change_client
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from itertools import count
@@ -19,12 +18,6 @@ from tests.driving.service import RunningService, claims_in
 from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
 
 pytestmark = pytest.mark.rfc("8693#2.1", "8693#2.2")
-
-
-def reload(service: RunningService, config: dict[str, Any]) -> None:
-    """Put a changed configuration in force."""
-    service.features.shared.configuration.file.write_text(json.dumps(config))
-    assert service.features.shared.registry.reload()
 
 
 def withdraw(config: dict[str, Any], client: dict[str, Any], lost: str) -> None:
@@ -297,7 +290,7 @@ async def test_new_token_ends_when_its_client_loses_the_grant_type(
 ) -> None:
     new = (await exchange(service, token))["access_token"]
     client_in(config, "api1")["allowed_grant_types"].remove(EXCHANGE)
-    reload(service, config)
+    service.reload(config)
     assert not await service.is_active(new, caller="api2")
 
 
@@ -310,7 +303,7 @@ async def test_token_of_a_client_that_exchanged_its_own_ends_when_it_loses_the_g
     assert claims_in(new)["act"] == {"sub": "frontend"}
     assert await service.is_active(new, caller="api2")
     client_in(config, "frontend")["allowed_grant_types"].remove(EXCHANGE)
-    reload(service, config)
+    service.reload(config)
     assert not await service.is_active(new, caller="api2")
     assert await service.is_active(token)
 
@@ -327,7 +320,7 @@ async def test_token_by_impersonation_ends_with_the_permission_of_either_client(
         client_in(config, caller)["allowed_grant_types"].remove(EXCHANGE)
     else:
         withdraw(config, client_in(config, "frontend"), gone)
-    reload(service, config)
+    service.reload(config)
     assert not await service.is_active(new, caller="api2")
 
 
@@ -340,7 +333,7 @@ async def test_new_token_ends_with_each_party_that_it_came_by(
     new = (await exchange(service, token, "witness", **sent))["access_token"]
     name = {"actor": "machine", "caller": "witness", "first client": "frontend"}[gone]
     client_in(config, name)["enabled"] = False
-    reload(service, config)
+    service.reload(config)
     assert not await service.is_active(new, caller="api2")
 
 
@@ -355,7 +348,7 @@ async def test_refresh_token_of_an_exchange_ends_when_the_first_client_loses_its
     form["refresh_token"] = fresh["refresh_token"]
     assert await service.is_active(fresh["refresh_token"], caller="web")
     withdraw(config, client_in(config, "frontend"), lost)
-    reload(service, config)
+    service.reload(config)
     refused = await service.token("web", grant_type="refresh_token", **form)
     assert refused.refusal == (400, "invalid_grant")
     assert not await service.is_active(fresh["refresh_token"], caller="web")

@@ -14,7 +14,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, basic
 from tests.logout.conftest import end
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.logout.relying_party import RelyingParty
 from tests.tracing.conftest import (
     CALLER,
     NOT_SAMPLED,
@@ -29,13 +29,6 @@ from tests.tracing.conftest import (
 
 FORM: dict[str, Any] = {"grant_type": "password", "username": "alice", "password": "alice-password"}
 TOKEN = "POST /connect/token"
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """Serve the back-channel logout URI of `web`."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture

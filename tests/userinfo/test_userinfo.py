@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
@@ -143,8 +142,7 @@ async def test_claims_are_the_users_current_ones(
 ) -> None:
     token = (await service.user_token(scope="openid email"))["access_token"]
     config["users"]["list"][0]["claims"]["email"] = "new@example.com"
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await userinfo(service, token))["email"] == "new@example.com"
 
 
@@ -153,8 +151,7 @@ async def test_a_client_may_register_for_a_signed_answer(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "frontend")["userinfo_signed_response_alg"] = "ES256"
-    service.features.shared.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     token = (await service.user_token(scope="openid email"))["access_token"]
     answer = await userinfo(service, token)
     keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -64,8 +63,7 @@ async def test_refresh_tokens_of_a_made_client_end_with_its_rule(
         "client_id": "deployer",
     }
     client_in(config, "deployer")["allowed_grant_types"] = grants
-    service.features.shared.configuration.file.write_text(json.dumps(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert (await refresh(cart)).refusal == (400, "invalid_grant")
     assert not await service.is_active(refreshed["access_token"])
 

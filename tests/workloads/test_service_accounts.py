@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import urlsafe_b64encode
 from datetime import timedelta
 from pathlib import Path
@@ -138,8 +137,7 @@ async def test_tokens_end_with_the_rule_that_made_their_client(
     token = (await pod(service, platform, "shop", "cart").ask(scope="api1"))["access_token"]
     assert await service.is_active(token)
     del config["workload_issuers"][0]["rules"][1]
-    service.features.shared.configuration.file.write_text(json.dumps(config))
-    assert service.features.shared.registry.reload()
+    service.reload(config)
     assert not await service.is_active(token)
 
 

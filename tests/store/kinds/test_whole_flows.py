@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,16 +16,9 @@ from tests.driving.registering import RegisteredApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 from tests.logout.conftest import end, is_signed_in, nothing_waits
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.needs("redis-server")
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """The server that receives the logout tokens of `web`."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture
