@@ -17,6 +17,7 @@ from aiohttp import ClientSession, web
 from playwright.async_api import Browser, BrowserContext, Page
 
 from tests.driving.chromium import connected_to, shared_chromium
+from tests.driving.listening import serving
 from tests.driving.registry import client_in, fresh_configuration, secret_of
 from tests.driving.service import RunningService, basic
 
@@ -132,11 +133,8 @@ async def application() -> AsyncIterator[Application]:
             web.get("/bye", application.bye),
         ]
     )
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.SockSite(runner, application.listening).start()
-    yield application
-    await runner.cleanup()
+    async with serving(app, bound=application.listening):
+        yield application
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from playwright.async_api import Page
 
 from service.web.pages.looks import BUILT_IN
 from tests.driving.chromium import CHROMIUM
+from tests.driving.listening import serving
 from tests.pages.screens import PAGES, Browser
 
 pytestmark = pytest.mark.needs(CHROMIUM)
@@ -44,13 +45,8 @@ async def pages(ui: dict[str, Any]) -> AsyncIterator[str]:
         return page.for_aiohttp()
 
     screens.app.add_routes([web.get("/pages/{name}", show)])
-    runner = web.AppRunner(screens.app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    (address,) = runner.addresses
-    yield f"http://127.0.0.1:{address[1]}/pages/"
-    await runner.cleanup()
+    async with serving(screens.app) as origin:
+        yield f"{origin}/pages/"
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, Page
 
 from tests.browser.conftest import page_of
 from tests.driving.chromium import CHROMIUM
+from tests.driving.listening import serving
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 
@@ -90,12 +91,9 @@ async def site() -> AsyncIterator[Site]:
     app = web.Application()
     for path in ("callback", "frontchannel", "monitor", "bye"):
         app.router.add_get(f"/{path}", getattr(site, path))
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.SockSite(runner, site.listening).start()
-    yield site
-    site.answering.set()
-    await runner.cleanup()
+    async with serving(app, bound=site.listening):
+        yield site
+        site.answering.set()
 
 
 @pytest.fixture

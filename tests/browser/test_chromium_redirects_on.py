@@ -17,6 +17,7 @@ from tests.browser.conftest import CLIENT_ID, page_of
 from tests.browser.tls import behind_tls
 from tests.conftest import Start
 from tests.driving.chromium import CHROMIUM
+from tests.driving.listening import serving
 from tests.driving.registry import client_in, fresh_configuration
 
 pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("6749#3.1.2", "8252#7")]
@@ -58,11 +59,8 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Callback]:
     app = web.Application()
     app.router.add_route("*", "/callback", client.callback)
     app.router.add_get("/home", client.home)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.SockSite(runner, client.listening).start()
-    yield client
-    await runner.cleanup()
+    async with serving(app, bound=client.listening):
+        yield client
 
 
 @pytest.fixture

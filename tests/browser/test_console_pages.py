@@ -13,6 +13,7 @@ from service.web.pages.looks import BUILT_IN
 from tests.admin.console.screens import SCREENS, SHARED
 from tests.browser.test_accessibility import judge
 from tests.driving.chromium import CHROMIUM
+from tests.driving.listening import serving
 from tests.pages.screens import Browser
 
 pytestmark = pytest.mark.needs(CHROMIUM)
@@ -39,13 +40,8 @@ async def pages() -> AsyncIterator[str]:
         return screens.pages.render(request, f"admin/{name}.html", context=context).for_aiohttp()
 
     screens.app.add_routes([web.get("/pages/{name}", show)])
-    runner = web.AppRunner(screens.app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    (address,) = runner.addresses
-    yield f"http://127.0.0.1:{address[1]}/pages/"
-    await runner.cleanup()
+    async with serving(screens.app) as origin:
+        yield f"{origin}/pages/"
 
 
 def test_every_page_of_the_console_is_looked_at() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.chaos.ledger import Heard, Ledger
+from tests.driving.listening import serving
 
 KINDS = ["authorization_granted"]
 PATIENCE = 20
@@ -43,13 +44,8 @@ async def hearing(listening: socket.socket, ledger: Ledger) -> AsyncIterator[Non
 
     app = web.Application()
     app.add_routes([web.post("/", hear)])
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.SockSite(runner, listening.dup()).start()
-    try:
+    async with serving(app, bound=listening.dup()):
         yield
-    finally:
-        await runner.cleanup()
 
 
 async def all_heard(ledger: Ledger) -> None:

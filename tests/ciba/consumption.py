@@ -16,6 +16,7 @@ from aiohttp import web
 
 from tests.clients.signing import key_of
 from tests.driving.browser import Browser, Page
+from tests.driving.listening import serving
 from tests.driving.service import Answer, RunningService
 
 CIBA = "urn:openid:params:grant-type:ciba"
@@ -142,8 +143,5 @@ async def listener(bound: socket | None = None) -> AsyncIterator[Listener]:
     listening = Listener(bound) if bound else Listener()
     app = web.Application()
     app.add_routes([web.post("/told", listening.take), web.post("/told/elsewhere", listening.take)])
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.SockSite(runner, listening.listening).start()
-    yield listening
-    await runner.cleanup()
+    async with serving(app, bound=listening.listening):
+        yield listening

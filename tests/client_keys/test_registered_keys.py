@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -14,7 +13,9 @@ from msgspec.structs import replace
 
 from service.keys.jose import JwtRefused, Key
 from service.protocol.errors import UnauthorizedClient
+from service.protocol.octets import base64url
 from tests.client_keys.conftest import Party
+from tests.clients.signing import unsigned
 from tests.driving.key_server import KeyServer
 
 pytestmark = pytest.mark.rfc("openid-core#10.1")
@@ -22,16 +23,6 @@ pytestmark = pytest.mark.rfc("openid-core#10.1")
 SECRET = "a-secret-of-more-than-32-characters"
 CLAIMS = {"iss": "web"}
 Rsa = Callable[[int], Key]
-
-
-def unsigned(header: Mapping[str, Any]) -> str:
-    """A JWT with this header whose signature is empty."""
-    return f"{base64url(orjson.dumps(header))}.{base64url(orjson.dumps(CLAIMS))}."
-
-
-def base64url(content: bytes) -> str:
-    """Without padding (RFC 7515 §2)."""
-    return urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 async def test_a_registered_key_verifies(party: Party, rsa: Rsa) -> None:
@@ -109,7 +100,7 @@ async def test_keys_in_the_header_are_ignored(
 @pytest.mark.rfc("7515#4.1.11")
 async def test_a_critical_header_is_refused(party: Party) -> None:
     with pytest.raises(JwtRefused, match="critical"):
-        await party.verify(unsigned({"alg": "RS256", "crit": ["exp"], "exp": 1}))
+        await party.verify(unsigned({"alg": "RS256", "crit": ["exp"], "exp": 1}, CLAIMS))
 
 
 @pytest.mark.rfc("8725#3.2")
@@ -118,7 +109,7 @@ async def test_an_algorithm_that_does_not_sign_is_refused_even_if_listed(
     party: Party, alg: object
 ) -> None:
     with pytest.raises(JwtRefused, match="algorithm"):
-        await party.verify(unsigned({"alg": alg}), {"none", "None", "RS1", "RS256"})
+        await party.verify(unsigned({"alg": alg}, CLAIMS), {"none", "None", "RS1", "RS256"})
 
 
 @pytest.mark.rfc("8725#3.11")

@@ -16,6 +16,7 @@ from service.clients import published_keys
 from tests.clients.signing import key_of
 from tests.conftest import Clock
 from tests.driving.key_server import KeyServer, publishing
+from tests.driving.listening import listening
 from tests.driving.service import RunningService
 from tests.identity_providers.fake_provider import METADATA, FakeProvider
 from tests.jwt_bearer.foreign import Partner, partner_entry
@@ -30,14 +31,8 @@ OAUTH_METADATA = "/.well-known/oauth-authorization-server"
 async def provider() -> AsyncIterator[FakeProvider]:
     """An issuer whose metadata are those of OpenID Connect."""
     provider = FakeProvider(signer=key_of("ES256"))
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", provider.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    provider.issuer = "http://{}:{}".format(*runner.addresses[0])
-    yield provider
-    await runner.cleanup()
+    async with listening(provider.handle) as provider.issuer:
+        yield provider
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.driving.listening import serving
 from tests.driving.service import claims_in
 
 
@@ -73,9 +74,6 @@ async def relying_party(listening: socket | None = None) -> AsyncIterator[Relyin
     party.answering.set()
     app = web.Application()
     app.add_routes([web.post("/backchannel", party.logged_out)])
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.SockSite(runner, party.listening).start()
-    yield party
-    party.answering.set()
-    await runner.cleanup()
+    async with serving(app, bound=party.listening):
+        yield party
+        party.answering.set()

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from tests.driving.listening import serving
+
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
@@ -43,8 +45,5 @@ async def serving_tls(own: ssl.SSLContext, *pages: web.RouteDef) -> AsyncIterato
     """The URL of a server with these pages."""
     app = web.Application()
     app.add_routes(pages)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=own).start()
-    yield "https://{}:{}/".format(*runner.addresses[0])
-    await runner.cleanup()
+    async with serving(app, tls=own) as origin:
+        yield f"{origin}/"

@@ -16,6 +16,7 @@ from aiohttp import web
 from service.model.outgoing import Unreachable
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import GUARDED_PER_HOST, MAX_BODY, OutgoingHttp
+from tests.driving.listening import serving
 
 pytestmark = pytest.mark.rfc("7591#5", "openid-core#6.2")
 
@@ -49,14 +50,10 @@ async def site() -> AsyncIterator[Site]:
     site = Site()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", site.visit)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)  # 0 waits without end
-    await runner.setup()
-    listening = socket.create_server(("127.0.0.1", 0))
-    site.port = listening.getsockname()[1]
-    await web.SockSite(runner, listening).start()
-    yield site
-    site.may_answer.set()
-    await runner.cleanup()
+    async with serving(app) as origin:
+        site.port = int(origin.rpartition(":")[2])
+        yield site
+        site.may_answer.set()
 
 
 @pytest.fixture

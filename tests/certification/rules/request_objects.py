@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from base64 import urlsafe_b64encode
-from collections.abc import Mapping
-
 import pytest
 
 from tests.certification.provider import Provider
 from tests.certification.relying_party import RelyingParty
-
-
-def unsigned(claims: Mapping[str, str]) -> str:
-    """A JWT without signature (RFC 7519 §6)."""
-    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
-    return ".".join([*(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts), ""])
+from tests.clients.signing import unsigned
 
 
 class UnsignedRequestObjects:
@@ -30,7 +21,7 @@ class UnsignedRequestObjects:
     ) -> None:
         assert "none" not in provider.metadata["request_object_signing_alg_values_supported"]
         request = party.request()
-        response = await party.respond(**request, request=unsigned(request))
+        response = await party.respond(**request, request=unsigned({"alg": "none"}, request))
         response.check_error("invalid_request_object")
 
     @pytest.mark.conformance(
@@ -41,7 +32,9 @@ class UnsignedRequestObjects:
         self, party: RelyingParty, provider: Provider
     ) -> None:
         request = party.request()
-        uri = provider.suite.publish(f"/requests/{request['state']}", unsigned(request))
+        uri = provider.suite.publish(
+            f"/requests/{request['state']}", unsigned({"alg": "none"}, request)
+        )
         (await party.respond(**request, request_uri=uri)).check_error("invalid_request_uri")
         assert f"/requests/{request['state']}" not in provider.suite.fetched
 
@@ -52,6 +45,6 @@ class UnsignedRequestObjects:
     ) -> None:
         request = party.request()
         bad = request | {"redirect_uri": party.redirect_uri + "/another"}
-        page = await party.authorize(bad | {"request": unsigned(request)})
+        page = await party.authorize(bad | {"request": unsigned({"alg": "none"}, request)})
         assert page.status == 400
         assert page.has("error")

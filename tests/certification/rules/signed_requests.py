@@ -10,7 +10,7 @@ from tests.certification.provider import ALIAS, ISSUER
 from tests.certification.registration import Registrar
 from tests.certification.relying_party import RelyingParty
 from tests.certification.response import Response
-from tests.certification.rules.request_objects import unsigned
+from tests.clients.signing import unsigned
 
 
 class RequestObjects:
@@ -26,7 +26,7 @@ class RequestObjects:
             request_uris=[uri + "#fragment"], request_object_signing_alg="none"
         )
         request = party.request()
-        await by_reference(party, uri, request, unsigned(request))
+        await by_reference(party, uri, request, unsigned({"alg": "none"}, request))
 
     @pytest.mark.conformance("oidcc-request-uri-signed-rs256")
     @pytest.mark.rfc("openid-core#6.1", "openid-core#6.2", "openid-registration#2")
