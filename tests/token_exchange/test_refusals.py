@@ -108,7 +108,7 @@ async def test_a_token_for_apis_needs_a_scope_that_both_rule_and_client_allow(
     config["token_exchange"][-1]["scopes"] = ["api2"]
     service = await start(config)
     token = (await service.user_token())["access_token"]
-    asked = {"scope": None, "requested_token_type": requested}
+    asked: dict[str, Any] = {"scope": None, "requested_token_type": requested}
     answer = await exchange(service, token, "frontend", **asked)
     assert (answer.status, answer.json.get("error")) == outcome
 
