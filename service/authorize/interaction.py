@@ -55,9 +55,11 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     def lacks_acr(self) -> bool:
         """Whether an authentication context is insisted on that the session does not meet."""
         session, asked = self.session, self.request.acr
-        if session is None or not asked.is_insisted_on:
-            return asked.is_insisted_on
-        return not asked.is_satisfied_by(session.methods, self.registry, acr=session.acr)
+        if not asked.is_insisted_on:
+            return False
+        return session is None or not asked.is_satisfied_by(
+            session.methods, self.registry, acr=session.acr
+        )
 
     def refuse_unmet_acr(self) -> UnmetAuthenticationRequirements:
         """Return the error of a session that does not meet what is insisted on; the log names the context."""

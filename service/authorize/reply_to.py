@@ -204,14 +204,13 @@ def reply_to_device(client: Client, *, issuer: str) -> ReplyTo:
 
 def _required_once(params: Params, name: str, client: Client | None) -> str:
     """Return a value without which a refusal cannot be sent; if it is sent twice, neither is trusted."""
-    value = params.get(name)
-    repeated = len(params.values.get(name, ())) > 1
-    if value is None or repeated:
-        raise InvalidRequest(
-            f"{name} is sent more than once" if repeated else f"{name} is missing",
-            refused=RefusedValue(name, value, client.client_id if client else None),
-        )
-    return value
+    values = params.values.get(name, ())
+    if len(values) == 1 and values[0]:
+        return values[0]
+    raise InvalidRequest(
+        f"{name} is sent more than once" if len(values) > 1 else f"{name} is missing",
+        refused=RefusedValue(name, params.get(name), client.client_id if client else None),
+    )
 
 
 def _choose_mode(params: Params, client: Client) -> str:

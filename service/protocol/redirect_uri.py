@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from urllib.parse import quote_plus, urlsplit
 
 import msgspec
@@ -30,13 +31,19 @@ def with_query(uri: str, parameters: Mapping[str, str]) -> str:
 
 def form_encoded(parameters: Mapping[str, str]) -> str:
     """Return the parameters form-encoded."""
-    return "&".join([f"{_encode(name)}={_encode(value)}" for name, value in parameters.items()])
+    return "&".join(
+        [f"{_encode_name(name)}={_encode(value)}" for name, value in parameters.items()]
+    )
 
 
 def _encode(text: str) -> str:
     if _UNRESERVED(text):  # as most do
         return text
     return text.translate(_ENCODED) if text.isascii() else quote_plus(text)
+
+
+_encode_name = lru_cache(maxsize=1000)(_encode)
+"""Names of parameters are few."""
 
 
 def is_registered(
