@@ -144,8 +144,9 @@ class OutsideUsers:
             return None
         find = self._source.by_email
         request, plain = partial(find, address), partial(find, PLAIN_NAME)
-        found, _ = await self.requests.ask_for_value(request, plain, otherwise=None)
-        return found
+        answer: tuple[User | Several | None, bool]
+        answer = await self.requests.ask_for_value(request, plain, otherwise=None)
+        return answer[0]
 
     @property
     def email_gap(self) -> str | None:
