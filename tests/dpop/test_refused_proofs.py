@@ -21,6 +21,22 @@ async def test_two_proofs_are_refused(service: RunningService, key: DpopKey) -> 
     content = ("Content-Type", "application/x-www-form-urlencoded")
     answer = await service.request("POST", "/connect/token", data=body, headers=[*headers, content])
     assert answer.refusal == (400, "invalid_dpop_proof")
+    assert answer["error_description"] == "the request has more than one DPoP header"
+
+
+async def test_a_client_that_sends_no_proof_is_told_so(service: RunningService) -> None:
+    answer = await service.token("robot", grant_type="client_credentials")
+    assert answer.refusal == (400, "invalid_dpop_proof")
+    assert answer["error_description"] == "the request has no DPoP header"
+
+
+@pytest.mark.parametrize("length", [1, 256])
+async def test_a_jti_may_have_1_to_256_characters(
+    service: RunningService, key: DpopKey, length: int
+) -> None:
+    headers = key.header(jti="j" * length)
+    answer = await service.token("machine", grant_type="client_credentials", headers=headers)
+    assert answer.status == 200
 
 
 async def test_a_proof_counts_once(service: RunningService, key: DpopKey) -> None:

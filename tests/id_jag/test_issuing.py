@@ -114,6 +114,18 @@ async def test_resources_of_private_schemes_are_told_apart_by_their_hosts(
     assert stranger.refusal == (400, "invalid_target")
 
 
+@pytest.mark.rfc("3986#6.2.2")
+async def test_of_two_spellings_of_one_resource_each_is_named_as_it_was_asked_for(
+    service: RunningService, tokens: Any, config: dict[str, Any]
+) -> None:
+    spellings = ["https://files.other.example/", "https://FILES.other.example"]
+    config["token_exchange"][0] |= {"targets": [target(resources=spellings)]}
+    reload(service, config)
+    for resource in spellings:
+        answer = await ask(service, tokens["id_token"], resource=resource)
+        assert claims_in(answer["access_token"])["resource"] == resource
+
+
 async def test_a_target_without_scopes_and_resources_gets_neither(
     service: RunningService, tokens: Any, config: dict[str, Any]
 ) -> None:

@@ -138,6 +138,7 @@ async def test_a_wrong_secret_leaves_the_code_unspent(
 async def test_a_wrong_verifier_spends_the_code(app: ClientApp, wrong: str | None) -> None:
     code = await app.code()
     assert (await app.redeem(code, code_verifier=wrong)).refusal == (400, "invalid_grant")
+    assert not any(isinstance(event, CodeReplayed) for event in app.service.events)
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")
 
 

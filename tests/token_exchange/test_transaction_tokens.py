@@ -166,6 +166,15 @@ async def test_what_the_domain_does_not_allow_is_refused(
     assert (await ask(service, token, **form)).refusal == (400, error)
 
 
+@pytest.mark.parametrize(("size", "outcome"), [(200, (200, None)), (201, (400, "invalid_request"))])
+async def test_a_context_has_as_many_bytes_as_the_domain_allows(
+    service: RunningService, token: str, size: int, outcome: tuple[int, str | None]
+) -> None:
+    text = '{"req_ip":"' + "x" * (size - 13) + '"}'
+    answer = await ask(service, token, request_context=text)
+    assert (answer.status, answer.json.get("error")) == outcome
+
+
 @pytest.mark.parametrize("name", ["request_details", "request_context"])
 async def test_json_that_is_nested_a_thousand_deep_is_refused(
     start: Start, config: dict[str, Any], name: str
@@ -324,6 +333,18 @@ class TestSelfSigned:
         text = await self.sign(service, **changes)
         sent = {"of_type": "self_signed", "audience": "signed.example"}
         assert (await ask(service, text, "signer", **sent)).refusal == INVALID_REQUEST
+
+    @pytest.mark.parametrize(
+        ("seconds", "outcome"), [(600, (200, None)), (601, (400, "invalid_request"))]
+    )
+    async def test_it_may_live_for_ten_minutes(
+        self, service: RunningService, seconds: int, outcome: tuple[int, str | None]
+    ) -> None:
+        now = int(time.time())
+        text = await self.sign(service, iat=now, exp=now + seconds, sub="s" * 255)
+        sent = {"of_type": "self_signed", "audience": "signed.example"}
+        answer = await ask(service, text, "signer", **sent)
+        assert (answer.status, answer.json.get("error")) == outcome
 
     async def test_a_domain_that_does_not_name_the_type_refuses_it(
         self, service: RunningService
