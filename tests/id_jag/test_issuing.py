@@ -120,7 +120,7 @@ async def test_of_two_spellings_of_one_resource_each_is_named_as_it_was_asked_fo
 ) -> None:
     spellings = ["https://files.other.example/", "https://FILES.other.example"]
     config["token_exchange"][0] |= {"targets": [target(resources=spellings)]}
-    reload(service, config)
+    service.reload(config)
     for resource in spellings:
         answer = await ask(service, tokens["id_token"], resource=resource)
         assert claims_in(answer["access_token"])["resource"] == resource
