@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from html import unescape
 from typing import Any
 
 import pytest
@@ -245,3 +246,21 @@ async def test_explanation_leads_to_what_it_names(
     assert f"/user?sub={ALICE}" in page.links
     assert "/client?id=frontend" in page.links
     assert any(link.startswith("/users?by=grant&text=") for link in page.links)
+
+
+@pytest.mark.parametrize(
+    ("page", "member"),
+    [(f"/user?sub={ALICE}", f'"subject":"{ALICE}"'), ("/client?id=web", '"client_id":"web"')],
+)
+async def test_page_says_how_the_audit_log_names_it(
+    operator: Operator, page: str, member: str
+) -> None:
+    await operator.enter()
+    assert member in unescape((await operator.open(page)).text)
+
+
+async def test_registered_client_is_found_by_its_id(operator: Operator) -> None:
+    await operator.enter()
+    page = await operator.open("/registered-clients")
+    found = await operator.open("/client?id=web")
+    assert ("/client" in [form.action for form in page.forms], found.status) == (True, 200)
