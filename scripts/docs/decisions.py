@@ -19,7 +19,7 @@ Choices that would surprise a reader, and why they were made, by subject. A page
 """
 
 SUBJECTS = {
-    "tokens": "Tokens, and who may have them",
+    "tokens": "Tokens, and their users",
     "grants": "Grants",
     "sign-in": "Users and sign-in",
     "pages": "Pages",

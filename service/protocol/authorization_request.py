@@ -69,7 +69,7 @@ def parse_response_type(text: str) -> ResponseType:
 
 
 def find_response_type(text: str) -> ResponseType | None:
-    """Return the response type with these words; None if there is none, or a word is repeated."""
+    """Return the response type with these words; None for unknown or repeated words."""
     known = _BY_NAME.get(text)
     if known is None:
         words = text.split(" ")

@@ -65,7 +65,7 @@ async def _explain_loaded(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_console_cookie(parts: Parts, text: str) -> Facts | None:
-    """Explain the cookie of the admin console; None if it is none, or its session has ended, which leaves no trace."""
+    """Explain the cookie of the admin console; None for another text, or if its session has ended, which leaves no trace."""
     stores = parts.shared.stores
     (person,) = await stores.kv.read(stores.console_sessions.read(digest(text)))
     if person is None:
