@@ -214,6 +214,23 @@ async def logout(features: Features, folder: Path, most: int) -> Requests:
     return Requests(path="/connect/endsession", bodies=file, are_queries=True, shows=AFTER_LOGOUT)
 
 
+async def logout_question(features: Features, folder: Path, _: int) -> Requests:
+    """The page that asks users who come from their client without an ID token."""
+    users = await _sign_in(features, range(USER_COUNT))
+    asked = {"client_id": ("web",), "post_logout_redirect_uri": (AFTER_LOGOUT,)}
+    park = features.parked_logouts.park
+    parked = await _in_steps(
+        park(Params(asked), browser=BROWSER, address="192.0.2.1") for _ in users
+    )
+    file = folder / "logout-questions"
+    pairs = zip(parked, users, strict=True)
+    file.write_text("".join(f"request={one}\t\t{user.cookie}\n" for one, user in pairs))
+    shows = 'name="session_id"'
+    return Requests(
+        path="/account/logout", bodies=file, are_queries=True, in_turns=True, shows=shows
+    )
+
+
 async def device_page(_: Features, __: Path, ___: int) -> Requests:
     """The page with the field for a device's code, for a new browser."""
     return Requests(path="/device", shows="user_code")
@@ -372,11 +389,18 @@ BROWSER_WORKS: tuple[Work, ...] = (
         name="logout with an ID token",
         prepare=logout,
         floor="logout",
-        round_trips=4,
+        round_trips=3,
         at_least=0.5,
-        at_least_of_peer=3.0,
         once=True,
         most_per_second=6_000,
+    ),
+    Work(
+        name="logout, the question",
+        prepare=logout_question,
+        floor="logout-question",
+        round_trips=3,
+        at_least=0.66,
+        at_least_of_peer=3.0,
     ),
     Work(
         name="pushed authorization request",

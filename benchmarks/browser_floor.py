@@ -39,9 +39,12 @@ READ_SESSION: Command = ("GET", f"{SESSION}:ss")
 READ_PARKED: Sequence[Command] = (("GET", f"{PARKED}:pk"), ("GET", f"{PARKED}:pa"))
 READ_FACTORS: Command = ("GET", f"{USER}:fa")
 READ_CONSENT: Command = ("GET", f"{USER}:co:{DIGEST}")
-WRITE_GRANT: Sequence[Command] = (
+USE_SESSION: Sequence[Command] = (
     ("SET", f"{SESSION}:su", 1, "EX", TTL),
     lengthen(f"{SESSION}:ss", TTL),
+)
+WRITE_GRANT: Sequence[Command] = (
+    *USE_SESSION,
     _index(f"{USER}:ua"),
     _index(f"{SESSION}:sa"),
     ("SET", f"{GRANT}:az", RECORD, "EX", TTL),
@@ -67,7 +70,6 @@ END_SESSION: Sequence[Command] = (
     ("ZREM", f"{USER}:us", "x"),
     ("DEL", f"{SESSION}:xs"),
 )
-FORGET: Sequence[Command] = (("DEL", f"{SESSION}:xa"), ("DEL", f"{SESSION}:xc"))
 
 LOCATION = "https://web.example/callback?" + "c" * 240
 USERINFO = orjson.dumps({"sub": "818727", "name": "Alice Smith"})
@@ -85,7 +87,7 @@ PAGE = """\
 {% for name, value in fields %}<input name="{{ name }}" value="{{ value }}">{% endfor %}
 {% if error %}<p>{{ error }}</p>{% endif %}<button>{{ button }}</button></form>FILLED{% endblock %}
 """
-SIZES = {"login": 3362, "device": 1543, "form_post": 1541}
+SIZES = {"login": 3362, "device": 1543, "form_post": 1541, "logout": 1501}
 """Bytes of the service's pages."""
 FIELDS = [("csrf", "c" * 44), ("request", "r" * 28), ("username", ""), ("password", "")]
 TEXTS = {"lang": "en", "title": "Sign in", "icon": "/static/icon.svg", "style": "/static/style.css"}
@@ -118,6 +120,7 @@ class BrowserFloor:
             "userinfo-reference": self.userinfo_reference,
             "userinfo-jwt": self.userinfo_jwt,
             "logout": self.logout,
+            "logout-question": self.logout_question,
             "push": self.push,
             "device-page": self.device_page,
         }
@@ -194,8 +197,15 @@ class BrowserFloor:
         await self._ask(READ_SESSION)
         await self._ask(*LISTED)
         await self._ask(*END_SESSION, *LISTED)
-        await self._ask(*FORGET)
         return _see_other("https://web.example/")
+
+    async def logout_question(self, request: web.Request) -> web.Response:
+        """A session and a request read, the session prolonged, and a page."""
+        parse_qsl(request.query_string)
+        await self._ask(READ_SESSION, *READ_PARKED)
+        _open(self.parked)
+        await self._ask(*USE_SESSION)
+        return _page(request, "logout")
 
     async def push(self, request: web.Request) -> web.Response:
         """A request encrypted and kept."""

@@ -109,7 +109,7 @@ WORKS: Mapping[str, Prepare] = {
         f"/auth?{urlencode(authorization_query(scope='openid profile'))}"
     ),
     "userinfo-reference": _userinfo,
-    "logout": _logout_page,
+    "logout-question": _logout_page,
     "push": _push,
     "device-page": _document("/device"),
     "discovery": _document("/.well-known/openid-configuration"),

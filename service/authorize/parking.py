@@ -140,18 +140,15 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request with this id; raise InvalidRequest if another browser began it."""
-        parked = await self.read(parked_id)
-        owner = parked.record.browser_digest if parked else None
-        if parked is None or owner is None or not hmac.compare_digest(owner, digest(browser)):
-            raise InvalidRequest("the sign-in took too long or was begun in another browser")
-        return parked
+        return _of_browser(await self.read(parked_id), browser)
 
     async def find_or_bind(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request, which becomes this browser's if it came by cross-site POST."""
         parked = await self.read(parked_id)
         if parked is not None and parked.record.browser_digest is None:
             await self._rewrite(parked_id, replace(parked.record, browser_digest=digest(browser)))
-        return await self.find(parked_id, browser=browser)
+            return await self.find(parked_id, browser=browser)  # another may have been faster
+        return _of_browser(parked, browser)
 
     async def keep_answers(self, parked: ParkedRequest) -> None:
         """Keep what the user has answered."""
@@ -182,6 +179,14 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
 
 def _new_id(params: Params) -> str:
     return random_text(16) + client_mark(params.get("client_id") or "")
+
+
+def _of_browser(parked: ParkedRequest | None, browser: str) -> ParkedRequest:
+    """Return the request; raise InvalidRequest if there is none, or if another browser began it."""
+    owner = parked.record.browser_digest if parked else None
+    if parked is None or owner is None or not hmac.compare_digest(owner, digest(browser)):
+        raise InvalidRequest("the sign-in took too long or was begun in another browser")
+    return parked
 
 
 def _open(parked_id: str, record: SealedRequest) -> ParkedRequest | None:

@@ -146,7 +146,8 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
             *[stores.session_clients.members(one.id) for one in sessions],
             *[stores.session_authorizations.members(one.id) for one in sessions],
         ]
-        writes, queued = await self._end_dependents(sessions, await kv.read_members(*listing))
+        before = await kv.read_members(*listing)
+        writes, queued = await self._end_dependents(sessions, before)
         for one in sessions:
             writes += (
                 stores.session_uses.drop(one.id),
@@ -159,7 +160,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         answers = await kv.write(*writes, *listing, durable=True, events=events)
         listed = [to_members(one) for one in answers[len(writes) :]]
         writes, later = await self._end_dependents(sessions, listed, queued=queued)
-        for one in sessions:
+        for one in sessions if any(before) or any(listed) else ():
             writes += (
                 stores.session_authorizations.drop(one.id),
                 stores.session_clients.drop(one.id),
