@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 from aiohttp import web
@@ -94,7 +94,7 @@ async def _encode_in_steps(reply: msgspec.Struct | Mapping[str, object]) -> byte
     if not isinstance(reply, Page):
         return _encode(reply)
     items: list[msgspec.Raw] = []
-    for some in steps(reply.items):
+    for some in steps(cast("Page[object]", reply).items):
         await asyncio.sleep(0)
         items += [msgspec.Raw(_encode(one)) for one in some]
     return _encode(Page(items=tuple(items), next=reply.next))
