@@ -24,7 +24,7 @@ from difflib import SequenceMatcher
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -97,7 +97,8 @@ def join_covered(files: Sequence[str], parts: Sequence[Path]) -> None:
     lines: dict[str, dict[str, list[int]]] = {}
     tests: list[str] = []
     for part in parts:
-        for test, numbers in map(json.loads, part.read_text().splitlines()):
+        for line_of_part in part.read_text().splitlines():
+            test, numbers = cast("tuple[str, list[int]]", json.loads(line_of_part))
             tests.append(test)
             for number in numbers:
                 at, line = divmod(number, LINES)
@@ -119,7 +120,7 @@ def _take_rows(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 def _note_lines(files: Sequence[str]) -> set[int]:
     """Let each statement of the service note its line, in the set that is returned."""
     hits: set[int] = set()
-    vars(builtins)[NOTE] = hits.add
+    setattr(builtins, NOTE, hits.add)
     _import_all(files)
     functions = _find_functions()
     for at, file in enumerate(files):

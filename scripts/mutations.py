@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from types import CodeType
+from typing import cast
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
@@ -113,8 +114,9 @@ def instrument(file: str, source: str, note: str, first: int) -> Iterator[CodeTy
     for _, function in [*_outermost_functions(tree, "")]:
         for node in [*ast.walk(function)]:
             for field in ("body", "orelse", "finalbody"):
-                statements = getattr(node, field, None)
-                if isinstance(statements, list) and not isinstance(node, ast.ClassDef):
+                found: object = getattr(node, field, None)
+                if isinstance(found, list) and not isinstance(node, ast.ClassDef):
+                    statements = cast("list[ast.stmt]", found)
                     noted = [(_call(note, first + each.lineno, each), each) for each in statements]
                     setattr(node, field, [*chain.from_iterable(noted)])
     ast.fix_missing_locations(tree)
@@ -141,7 +143,9 @@ def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
             node, ast.Call
         ):
             continue
-        for at, each in enumerate(value) if isinstance(value, list) else [(None, value)]:
+        many = [*enumerate(cast("list[object]", value))] if isinstance(value, list) else []
+        several: list[tuple[int | None, object]] = [*many]
+        for at, each in several or [(None, cast("object", value))]:
             if isinstance(each, ast.AST):
                 yield node, field, at
                 yield from _places(each)
