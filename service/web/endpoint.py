@@ -179,9 +179,9 @@ class DirectRoutes:
 
     def __init__(self, routes: Iterable[Direct]) -> None:
         self._exact = {(route.method, route.path): route for route in routes}
-        self._others = [
-            (_matcher(route), route) for route in routes if route.below or "{" in route.path
-        ]
+        others = [route for route in routes if route.below or "{" in route.path]
+        others.sort(key=lambda route: not route.below)  # gateways ask more than all others
+        self._others = [(_matcher(route), route) for route in others]
 
     def find(self, method: str, path: str) -> Direct | None:
         """Return the route; None for one that only aiohttp's router finds."""

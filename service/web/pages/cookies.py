@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Literal
 
 import msgspec
+from multidict import istr
 
 from service.model.session import SentCookies
 from service.web.endpoint import Answer, Message
 
 YEAR = 365 * 86400
+_COOKIE = istr("Cookie")
 _WRITTEN_HERE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 SameSite = Literal["lax", "none"]
@@ -111,5 +113,5 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def _parse(request: Message) -> dict[str, str]:
     """Return the cookies that were sent."""
-    pairs = [pair.strip().partition("=") for pair in request.headers.get("Cookie", "").split(";")]
+    pairs = [pair.strip().partition("=") for pair in request.headers.get(_COOKIE, "").split(";")]
     return {name: value for name, _, value in pairs}
