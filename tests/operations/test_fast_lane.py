@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from service.observe.readings import ConnectionMetrics
-from service.web.endpoint import Answer, Direct, DirectRoutes, Fields
+from service.web.endpoint import Answer, Direct, DirectRoutes, Fields, empty_answer
 from service.web.proxy import Mount
 from service.web.server.connections import Connections
 from service.web.server.fast_lane import Lane, LaneConnection
@@ -306,11 +306,13 @@ class _Transport(asyncio.Transport):
     def __init__(self, happened: list[str]) -> None:
         super().__init__()
         self._happened = happened
+        self.written = b""
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """Take them, as every real one does."""
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        self.written += data
         head, _, body = bytes(data).decode().rpartition("\r\n")
         self._happened.append(body or head.split()[1])
 
@@ -343,11 +345,24 @@ def _at_once(happened: list[str], *headers: dict[str, str]) -> Lane:
     )
 
 
-def _ask(lane: Lane, happened: list[str]) -> None:
+def _ask(lane: Lane, happened: list[str]) -> _Transport:
     """Ask on a connection of its own."""
-    connection = lane.connection()
-    connection.connection_made(_Transport(happened))
+    connection, transport = lane.connection(), _Transport(happened)
+    connection.connection_made(transport)
     connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    return transport
+
+
+@pytest.mark.rfc("9110#8.6")
+@pytest.mark.parametrize(("status", "has_length"), [(200, True), (204, False), (303, True)])
+async def test_only_an_answer_of_no_content_says_no_length(status: int, has_length: bool) -> None:
+    lane = _at_once([])
+    lane.answer = lambda *_: empty_answer(status)
+    transport = _ask(lane, [])
+    await asyncio.sleep(0)
+    assert (b"\r\nContent-Length: 0\r\n" in transport.written) is has_length
+    assert transport.written.endswith(b"\r\n\r\n")
+    lane.begin_to_close()
 
 
 async def test_answers_of_a_turn_are_sent_together() -> None:

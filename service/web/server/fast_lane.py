@@ -259,8 +259,10 @@ class LaneConnection(asyncio.Protocol):
             own += _line(name, value)
         for cookie in answer.cookies.values():
             own += _line("Set-Cookie", cookie)
+        if answer.status != HTTPStatus.NO_CONTENT:  # RFC 9110 §8.6
+            own += b"Content-Length: %d\r\n" % len(answer.body)
         head = _STATUS_LINES[answer.status], answer.fields.wire, self._lane.fields(), own
-        return b"%b%b%b%bContent-Length: %d\r\n\r\n%b" % (*head, len(answer.body), answer.body)
+        return b"%b%b%b%b\r\n%b" % (*head, answer.body)
 
     def _hand_over(self, data: bytes) -> None:
         """Make it aiohttp's connection, as if it had been from the beginning."""
