@@ -8,7 +8,7 @@ another version of HTTP) goes to aiohttp with its connection, from its first byt
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from typing import cast
 from wsgiref.handlers import format_date_time
@@ -254,11 +254,9 @@ class LaneConnection(asyncio.Protocol):
 
     def _serialize(self, answer: Answer) -> bytes:
         """Return the answer as it goes over the wire (RFC 9112 §4)."""
-        own = b""
-        for name, value in answer.headers.items():
-            own += _line(name, value)
-        for cookie in answer.cookies.values():
-            own += _line("Set-Cookie", cookie)
+        own = _lines(answer.headers.items())
+        if answer.cookies:
+            own += _lines([("Set-Cookie", cookie) for cookie in answer.cookies.values()])
         if answer.status != HTTPStatus.NO_CONTENT:  # RFC 9110 §8.6
             own += b"Content-Length: %d\r\n" % len(answer.body)
         head = _STATUS_LINES[answer.status], answer.fields.wire, self._lane.fields(), own
@@ -275,7 +273,10 @@ class LaneConnection(asyncio.Protocol):
         protocol.data_received(data)
 
 
-def _line(name: str, value: str) -> bytes:
-    if "\n" in value or "\r" in value:
-        raise ValueError("a header field holds a line break")
-    return f"{name}: {value}\r\n".encode()
+def _lines(fields: Iterable[tuple[str, str]]) -> bytes:
+    lines = b""
+    for name, value in fields:
+        if "\n" in value or "\r" in value:
+            raise ValueError("a header field holds a line break")
+        lines += f"{name}: {value}\r\n".encode()
+    return lines
