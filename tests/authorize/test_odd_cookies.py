@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.driving.client_app import ClientApp
+from tests.driving.raw import exchange
 from tests.driving.service import RunningService
 
 ODD = {
@@ -27,3 +28,28 @@ async def test_a_malformed_cookie_counts_as_absent(
     assert answer.status == 303
     assert answer.headers["Location"].startswith("/account/login?")
     assert answer.headers["Set-Cookie"].startswith(f"browser_{port}=")
+
+
+@pytest.mark.parametrize("before", ["\u2000", "\u00a0", "\u0085"], ids=ascii)
+@pytest.mark.parametrize("pieces", [1, 2], ids=["whole", "in pieces"])
+async def test_a_cookie_counts_only_under_its_exact_name(
+    app: ClientApp, service: RunningService, before: str, pieces: int
+) -> None:
+    """Another site of the domain may set one that looks like `__Host-` behind a space of Unicode, which browsers take."""
+    await app.login()
+    sent = [f"{one.key}={one.value}" for one in app.browser.session.cookie_jar]
+    assert b"code=" in await _authorize(app, service, sent, pieces)
+    tossed = [f"{before}{one}" for one in sent]
+    assert b"\r\nLocation: /account/login?" in await _authorize(app, service, tossed, pieces)
+
+
+async def _authorize(
+    app: ClientApp, service: RunningService, cookies: list[str], pieces: int
+) -> bytes:
+    """Ask for a code, and let the service close the connection after the answer."""
+    target = "/connect/authorize?" + app.url().partition("?")[2]
+    port, host = urlsplit(service.issuer).port, "Host: localhost"
+    head = f"GET {target} HTTP/1.1\r\n{host}\r\nCookie: {'; '.join(cookies)}\r\n\r\n".encode()
+    last = f"GET /health/live HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n".encode()
+    parts = [head] if pieces == 1 else [head[:40], head[40:]]
+    return await exchange(port, *parts, last)

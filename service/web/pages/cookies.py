@@ -112,6 +112,10 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def _parse(request: Message) -> dict[str, str]:
-    """Return the cookies that were sent."""
-    pairs = [pair.strip().partition("=") for pair in request.headers.get(_COOKIE, "").split(";")]
+    """Return the cookies that were sent.
+
+    Only spaces are cut off: behind one of Unicode, another site of the domain could set a name that looks like `__Host-`.
+    """
+    sent = request.headers.get(_COOKIE, "")
+    pairs = [pair.strip(" \t").partition("=") for pair in sent.split(";")]
     return {name: value for name, _, value in pairs}
