@@ -75,6 +75,36 @@ def test_an_operators_template_extends_ours(tmp_path: Path) -> None:
     assert {"help", "username"} <= set(ids)
 
 
+OWN_MACROS = """
+{% macro badge(text, kind="plain") %}<i class="{{ kind }}">{{ text }}{{ varargs | join }}</i>{% endmacro %}
+"""
+
+
+@pytest.mark.parametrize(
+    ("template", "shown"),
+    [
+        ('{{ own.badge("A") }}', '<i class="plain">A</i>'),
+        (
+            '{% set words = {"kind": "loud"} %}{{ own.badge("A", **words) }}',
+            '<i class="loud">A</i>',
+        ),
+        ('{% set more = ["B"] %}{{ own.badge("A", "k", *more) }}', '<i class="k">AB</i>'),
+        ('{{ _("Hello %(name)s", **{"name": "<B>"}) }}', "Hello &lt;B&gt;"),
+        ('{% macro url(path) %}mine{{ path }}{% endmacro %}{{ url("/a") }}', "mine/a"),
+        ('{% macro twice(own) %}{{ own.upper() }}{% endmacro %}{{ twice("a") }}', "A"),
+        ('{% if error == "nothing" %}{{ own.absent("A") }}{% endif %}', ""),
+        ('{% if error == "nothing" %}{{ own.badge() }}{{ own.badge(colour="A") }}{% endif %}', ""),
+        ('{% if error == "nothing" %}{{ _("Hello %(name)s") }}{% endif %}', ""),
+    ],
+)
+def test_an_operators_macros_get_what_the_template_gives_them(
+    tmp_path: Path, template: str, shown: str
+) -> None:
+    write(tmp_path, "own.html", OWN_MACROS)
+    write(tmp_path, "error.html", '{% import "own.html" as own %}' + template)
+    assert (Browser(tmp_path).sees("error.html").text or "").strip() == shown
+
+
 def test_an_operators_style_sheet_comes_after_ours(tmp_path: Path) -> None:
     write(tmp_path, "static/custom.css", ":root { --accent: rebeccapurple }")
     links = Elements(Browser(tmp_path).sees("error.html")).every("link", rel="stylesheet")

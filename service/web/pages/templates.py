@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +85,16 @@ class _Constants(NodeTransformer):
 
     def __init__(self, environment: jinja2.Environment, parsed: nodes.Template) -> None:
         known: Any = environment.globals
-        self._constant: Mapping[str, Callable[..., Any]] = {name: known[name] for name in CONSTANT}
+        own = Counter(_names_given_in(parsed))
+        self._constant: Mapping[str, Callable[..., Any]] = {
+            name: known[name] for name in CONSTANT if name not in own
+        }
         self._modules: Mapping[str, object] = {
             one.target: environment.get_template(one.template.value).module
             for one in parsed.find_all(nodes.Import)
-            if isinstance(one.template, nodes.Const) and not one.with_context
+            if isinstance(one.template, nodes.Const)
+            and not one.with_context
+            and own[one.target] == 1
         }
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - Jinja's name
@@ -96,9 +103,13 @@ class _Constants(NodeTransformer):
         values = [*node.args, *[one.value for one in node.kwargs]]
         if function is None or not all(isinstance(one, nodes.Const) for one in values):
             return node
+        if node.dyn_args is not None or node.dyn_kwargs is not None:
+            return node
         by_name = {one.key: one.value.as_const() for one in node.kwargs}
-        value = function(*[one.as_const() for one in node.args], **by_name)
-        return nodes.Const(value, lineno=node.lineno)
+        with suppress(Exception):  # the page that comes here fails, and no other
+            value = function(*[one.as_const() for one in node.args], **by_name)
+            return nodes.Const(value, lineno=node.lineno)
+        return node
 
     def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
         """Leave the call of a macro that is given a body."""
@@ -114,6 +125,19 @@ class _Constants(NodeTransformer):
         module = self._modules.get(called.node.name)
         macro: Callable[..., Any] | None = getattr(module, called.attr, None)
         return macro
+
+
+def _names_given_in(parsed: nodes.Template) -> Iterator[str]:
+    """Yield every name that a template gives to something of its own, as often as it does."""
+    for name in parsed.find_all(nodes.Name):
+        if name.ctx != "load":
+            yield name.name
+    for macro in parsed.find_all(nodes.Macro):
+        yield macro.name
+    for module in parsed.find_all(nodes.Import):
+        yield module.target
+    for names in parsed.find_all(nodes.FromImport):
+        yield from [one if isinstance(one, str) else one[1] for one in names.names]
 
 
 def set_up(app: web.Application, templates: Path | None, names: Mapping[str, object]) -> Templates:
