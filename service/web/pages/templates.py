@@ -12,7 +12,7 @@ import aiohttp_jinja2
 import jinja2
 from aiohttp import web
 from jinja2 import nodes
-from jinja2.runtime import Context, Macro
+from jinja2.runtime import Context, Macro, markup_join
 from jinja2.visitor import NodeTransformer
 
 from service.config.problem import CannotServe, Finding
@@ -110,6 +110,14 @@ class _Constants(NodeTransformer):
             value = function(*[one.as_const() for one in node.args], **by_name)
             return nodes.Const(value, lineno=node.lineno)
         return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
+        """Join constants as a page does; Jinja's own optimizer makes plain text of HTML, which is then escaped."""
+        self.generic_visit(node)
+        values = [one.value for one in node.nodes if isinstance(one, nodes.Const)]
+        if len(values) < len(node.nodes):
+            return node
+        return nodes.Const(markup_join(values), lineno=node.lineno)
 
     def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
         """Leave the call of a macro that is given a body."""
