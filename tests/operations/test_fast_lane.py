@@ -133,7 +133,7 @@ async def test_request_that_proxies_read_differently_is_refused(
 BROWSER = b"Host: x\r\nX-Request-ID: one\r\nAccept: text/html\r\n"
 FORM_FIELDS = BROWSER + b"Content-Type: application/x-www-form-urlencoded\r\n"
 AUTHORIZE = (
-    b"response_type=code&client_id=web&redirect_uri=http%3A%2F%2Flocalhost%3A5173%2Fcallback"
+    b"response_type=code&client_id=web&redirect_uri=https%3A%2F%2Fweb.example%2Fcallback"
     b"&scope=openid&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     b"&code_challenge_method=S256&state=s"
 )
