@@ -29,6 +29,7 @@ from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import (
     ask_end,
     begin,
+    drop,
     is_ended,
     list_code,
     make_room,
@@ -147,7 +148,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
             if not is_alive or is_ended(stores, end, since=session.started_at):
                 raise LoginRequired("the session has ended")
         except OAuthError:
-            await stores.kv.write(stores.authorizations.drop(authorization.id))
+            await stores.kv.write(*drop(stores, authorization))
             raise
         if answers[0] > stores.subject_authorizations.limit:
             await make_room(stores, authorization, count=answers[0], emit=self.emit)

@@ -39,6 +39,7 @@ from service.tokens.liveness import (
     SingleUse,
     ask_end,
     begin,
+    drop,
     is_ended,
     make_room,
 )
@@ -130,7 +131,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
                 await stores.kv.write(stores.decisions.drop(place.selector, place.digest))
                 raise LoginRequired("the session has ended")
         except OAuthError:
-            await stores.kv.write(stores.authorizations.drop(one), stores.approvals.drop(one))
+            await stores.kv.write(*drop(stores, authorization), stores.approvals.drop(one))
             raise
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 

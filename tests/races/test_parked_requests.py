@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.events.authorizations import ConsentDenied, ConsentGiven
+from service.model.handle import name_digest
 from service.store.keyvalue import StoreUnavailable
 from service.store.verbs import key_of
 from tests.conftest import Start
@@ -78,6 +79,10 @@ async def test_one_of_many_posts_of_a_login_form_wins(app_of: Any) -> None:
     form = {"username": "alice", "password": "alice-password", "action": "login"}
     answers = await post_at_once([app.service], app.browser, page, form)
     assert "code=" in winner_of(answers).headers["Location"]
+    shared = app.service.features.shared
+    listed = shared.stores.subject_authorizations.members(name_digest("818727"))
+    (grants,) = await shared.kv.read_members(listed)
+    assert len(grants) == 1
 
 
 async def test_only_one_logout_goes_back_to_the_client(app: ClientApp) -> None:
