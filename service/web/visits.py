@@ -176,10 +176,19 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
                 await self.flow.parking.keep_answers(waiting.parked)
             answer = notice(visit, waiting)
         else:
-            answer = await self.go_on(visit, waiting, answers)
+            answer = await self._go_on_signed_in(visit, waiting, answers)
         if self.cookies.failed_sign_ins(visit.request):
             self.cookies.set_failed_sign_ins(answer, 0, max_age=0)
         return answer
+
+    async def _go_on_signed_in(
+        self, visit: Visit, waiting: WaitingRequest | None, answers: Answers | None
+    ) -> Answer:
+        """Go on; the browser gets its new session with an error as well, such as of a form that was posted twice at once."""
+        try:
+            return await self.go_on(visit, waiting, answers)
+        except OAuthError as error:
+            return self.mark(await self.errors.show(visit.request, error), visit.visitor)
 
     async def go_on(
         self, visit: Visit, waiting: WaitingRequest | None, answers: Answers | None = None

@@ -85,6 +85,29 @@ async def test_one_of_many_posts_of_a_login_form_wins(app_of: Any) -> None:
     assert len(grants) == 1
 
 
+async def test_every_post_of_a_login_form_gets_the_session_that_it_has_begun(app_of: Any) -> None:
+    app = app_of("web")
+    await app.login()
+    page = await app.authorize(prompt="login")
+    fields = dict(page.forms[0].fields) | {"username": "alice", "password": "alice-password"}
+    sent = {"Cookie": app.browser.cookie_header}
+    posts = [app.service.post(page.path, headers=sent, **fields) for _ in range(2)]
+    answers = await asyncio.gather(*posts)
+    assert sorted(answer.status for answer in answers) == [303, 400]
+    set_cookies = [answer.headers.getall("Set-Cookie", []) for answer in answers]
+    sessions = [one for each in set_cookies for one in each if one.startswith("sid_")]
+    assert len(sessions) == 2
+    found = [await _find_user(app, one.partition(";")[0]) for one in sessions]
+    assert sorted(found) == [False, True]
+
+
+async def _find_user(app: ClientApp, cookie: str) -> bool:
+    """Return whether somebody is signed in with this cookie of a session."""
+    asked = "/connect/authorize?" + app.url(prompt="none").partition("?")[2]
+    answer = await app.service.get(asked, headers={"Cookie": cookie})
+    return "code=" in answer.headers["Location"]
+
+
 async def test_only_one_logout_goes_back_to_the_client(app: ClientApp) -> None:
     app = ClientApp(app.service, app.browser)
     await app.login()

@@ -85,10 +85,10 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
             try:
                 return await handler(request)
             except OAuthError as error:
-                return await self._page(request, error)
+                return await self.show(request, error)
             except Exception:
                 log.exception("unforeseen error on a page")
-                return await self._page(request, ServerError("something unforeseen happened"))
+                return await self.show(request, ServerError("something unforeseen happened"))
 
         return handle
 
@@ -110,7 +110,8 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
     async def _show_own_page(self, _: Message) -> Answer:
         raise InvalidRequest("no request waits here; go back to the application and try again")
 
-    async def _page(self, request: Message, error: OAuthError) -> Answer:
+    async def show(self, request: Message, error: OAuthError) -> Answer:
+        """Answer with a page that says what went wrong."""
         refused = error.refused
         self.emit(AuthorizationRefused.by(error, refused.client_id))
         context: dict[str, object] = {
