@@ -18,7 +18,7 @@ from service.model.session import Session
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.protocol.paths import REQUESTS, SECURITY
 from service.tokens.permitted import may_use
-from service.web.endpoint import Answer, Direct, Message, name_in
+from service.web.endpoint import Answer, Direct, Message, name_in, raw_path
 from service.web.pages.display import shown_details, shown_scopes
 from service.web.pages.error_page import SignInOver
 from service.web.visits import Visit, Visits
@@ -61,7 +61,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def page(self, request: Message) -> Answer:
         """Show one request, or the login page first."""
         visit = await self.visits.open_page(request)
-        path = f"{REQUESTS}/{_ref(request)}"
+        path = raw_path(request)
         session = await self._find_session(visit)
         if session is None:
             return await self.visits.ask_for_session(visit, path)
@@ -85,7 +85,7 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def submit(self, request: Message) -> Answer:
         """Keep the answer; the first one counts, whichever browser and replica it comes from."""
         visit = await self.visits.open_form(request)
-        path = f"{REQUESTS}/{_ref(request)}"
+        path = raw_path(request)
         session = await self._find_session(visit)
         if session is None or visit.form_session is None:
             return self.visits.go(visit, path)
@@ -131,7 +131,8 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _require(self, request: Message, session: Session) -> tuple[PendingRequest, Client]:
         """Return the request, which waits for this user; another user's looks as if it were over."""
-        pending = await self.requests.find(_ref(request), session.subject)
+        ref = name_in(request, f"{REQUESTS}/")
+        pending = await self.requests.find(ref, session.subject)
         client = await self._find_client(pending) if pending else None
         if pending is None or client is None:
             raise self._over()
@@ -192,7 +193,3 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return the session, without the word of an identity provider that is not trusted."""
         session = await self.visits.visitors.find_own_session(visit.visitor)
         return session and with_trusted_methods(session, self.visits.registry)
-
-
-def _ref(request: Message) -> str:
-    return name_in(request, f"{REQUESTS}/")

@@ -10,7 +10,7 @@ import pytest
 from tests.ciba.consumption import REQUESTS, Device, answer, open_request, ref_of
 from tests.conftest import Clock
 from tests.driving.browser import Browser
-from tests.driving.service import claims_in
+from tests.driving.service import RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("ciba#8")
 
@@ -167,3 +167,13 @@ async def test_authorization_details_are_shown_and_granted(till: Device, browser
     await browser.submit(page, action="allow")
     tokens = await till.poll(auth_req_id)
     assert tokens["authorization_details"] == [{"type": "payment", "amount": "30 EUR"}]
+
+
+@pytest.mark.parametrize("ref", ["%0D%0AX-Odd:%20a", "%20", "%C3%A4", "%3Fa=b"])
+async def test_a_form_of_nobody_leads_to_the_path_as_it_was_sent(
+    service: RunningService, browser: Browser, ref: str
+) -> None:
+    page, path = await browser.get("/account/login"), f"{REQUESTS}/{ref}"
+    csrf = dict(page.forms[0].fields)["csrf"]
+    answer = await service.post(path, headers={"Cookie": browser.cookie_header}, csrf=csrf)
+    assert (answer.status, answer.headers.get("Location")) == (303, path)
