@@ -85,6 +85,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     """The admin API and the console, where they are on."""
     features: Features
     draining: asyncio.Event
+    compile_pages: Callable[[], None]
 
 
 def create_app(
@@ -133,6 +134,7 @@ def create_app(
         admin=build_admin(features, edge, draining, operations),
         features=features,
         draining=draining,
+        compile_pages=edge.pages.compile,
     )
 
 

@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from socket import socket
 from typing import Any
 
 import httpcore2
-import jinja2
 import pytest
 import redis.utils
 import time_machine
@@ -32,6 +31,7 @@ from service.web.pages import locales
 from service.web.server.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.compiled_templates import compile_once
 from tests.driving.redis_server import accepts_connections
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
@@ -150,11 +150,9 @@ def store_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _templates_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For all the services of a run: compiling takes longer than most tests."""
-    cache = jinja2.FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+def _templates_are_compiled_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jinja2, "Environment", partial(jinja2.Environment, bytecode_cache=cache))
+        compile_once(patch)
         yield
 
 

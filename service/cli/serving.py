@@ -164,6 +164,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             reload=partial(registry.reload, partial(_check, tls)),
             grace=server.shutdown_grace,
             linger=min(LINGER, server.shutdown_grace / 4) if linger is None else linger,
+            prepare=service.compile_pages,
             watched=(lambda: registry.files) if self.watch else None,
         )
 

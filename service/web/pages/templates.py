@@ -73,11 +73,11 @@ class Templates(jinja2.Environment):
         """Parse a template; in a language, what is constant becomes one with the text around it."""
         parsed = super()._parse(source, name, filename)
         if self.overlayed:
-            _Constants(self, parsed).visit(parsed)
+            Constants(self, parsed).visit(parsed)
         return parsed
 
 
-class _Constants(NodeTransformer):
+class Constants(NodeTransformer):
     """Replaces calls of constant functions and of macros, where all arguments are constants.
 
     A macro that is imported without context reads nothing else of a page.
@@ -89,7 +89,7 @@ class _Constants(NodeTransformer):
         self._constant: Mapping[str, Callable[..., Any]] = {
             name: known[name] for name in CONSTANT if name not in own
         }
-        self._modules: Mapping[str, object] = {
+        self.modules: Mapping[str, object] = {
             one.target: environment.get_template(one.template.value).module
             for one in parsed.find_all(nodes.Import)
             if isinstance(one.template, nodes.Const)
@@ -99,7 +99,7 @@ class _Constants(NodeTransformer):
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - Jinja's name
         self.generic_visit(node)
-        function = self._find_function(node.node)
+        function = self.find_function(node.node)
         values = [*node.args, *[one.value for one in node.kwargs]]
         if function is None or not all(isinstance(one, nodes.Const) for one in values):
             return node
@@ -125,12 +125,12 @@ class _Constants(NodeTransformer):
         node.body = [self.visit(one) for one in node.body]
         return node
 
-    def _find_function(self, called: nodes.Expr) -> Callable[..., Any] | None:
+    def find_function(self, called: nodes.Expr) -> Callable[..., Any] | None:
         if isinstance(called, nodes.Name):
             return self._constant.get(called.name)
         if not isinstance(called, nodes.Getattr) or not isinstance(called.node, nodes.Name):
             return None
-        module = self._modules.get(called.node.name)
+        module = self.modules.get(called.node.name)
         macro: Callable[..., Any] | None = getattr(module, called.attr, None)
         return macro
 
@@ -175,10 +175,10 @@ def set_up(app: web.Application, templates: Path | None, names: Mapping[str, obj
     return environment
 
 
-def compile_templates(environment: jinja2.Environment, folder: str) -> None:
-    """Compile the templates of a folder, so that no first request of a page waits for that."""
-    for name in _templates_in(BUILT_IN / folder):
-        environment.get_template(f"{folder}/{name}")
+def compile_templates(environment: jinja2.Environment, folder: str = "") -> None:
+    """Compile the templates of a folder without those below it, so that no first request of a page waits for that."""
+    for path in (BUILT_IN / folder).glob("*.html"):
+        environment.get_template(str(path.relative_to(BUILT_IN)))
 
 
 def render(

@@ -56,6 +56,8 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds in which everything that runs has to end after SIGTERM."""
     linger: float
     """How many of these it serves on as before, while load balancers notice."""
+    prepare: Callable[[], None]
+    """Does once what requests would otherwise wait for; it may block."""
     watched: Callable[[], FilesRead] | None = None
     """Returns the files that were read the last time, if a change of them is to cause a reload."""
 
@@ -71,6 +73,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         gc.set_threshold(COLLECTED_AFTER)
         gc.enable()
         await ready()
+        Thread(target=self.prepare, name="prepare", daemon=True).start()
         in_peace = await stopped
         reloading.cancel()
         await self._drain(runners, linger=self.linger if in_peace else 0)
