@@ -170,7 +170,7 @@ async def test_authorization_details_are_shown_and_granted(till: Device, browser
 
 
 @pytest.mark.parametrize("ref", ["%0D%0AX-Odd:%20a", "%20", "%C3%A4", "%3Fa=b"])
-async def test_a_form_of_nobody_leads_to_the_path_as_it_was_sent(
+async def test_a_form_without_a_session_leads_to_the_path_as_it_was_sent(
     service: RunningService, browser: Browser, ref: str
 ) -> None:
     page, path = await browser.get("/account/login"), f"{REQUESTS}/{ref}"
