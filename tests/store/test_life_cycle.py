@@ -68,5 +68,5 @@ def kinds(service: RunningService) -> set[str]:
             found.add(kind.name)
         if isinstance(kind, Lanes):
             name = kind.heads.name
-            found |= {name, f"{name}l", f"{name}w"}
+            found |= {name, f"{name}b", f"{name}l", f"{name}w"}
     return found
