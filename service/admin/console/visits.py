@@ -80,7 +80,8 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
 
     def set_up(self, app: web.Application) -> None:
         """Give the app its templates, and show a page for unknown paths."""
-        self.pages.set_up(app, compiled="admin")
+        self.pages.set_up(app)
+        self.pages.compile("admin")
         app.middlewares.append(self._show_unknown_path)
 
     async def open_page(self, request: Message) -> Visit:

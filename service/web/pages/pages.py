@@ -48,11 +48,8 @@ class Pages:
         self._assets = Assets.load(self._folders, _generated_assets(ui), self.looks.find_file)
         self._load_language = cache(self._load)
 
-    def set_up(self, app: web.Application, *, compiled: str | None = None) -> None:
-        """Give the application its templates; raise CannotServe if one of the operator's does not compile.
-
-        Those of a folder are `compiled` at once, in the default language.
-        """
+    def set_up(self, app: web.Application) -> None:
+        """Give the application its templates; raise CannotServe if one of the operator's does not compile."""
         self._app, logo = app, self._ui.logo
         names = {
             "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
@@ -65,15 +62,15 @@ class Pages:
             "auto_submit": AUTO_SUBMIT,
             "device": display.device,
         }
-        self._templates = set_up(app, self._ui.templates, names)
-        if compiled is not None:
-            language = self._load_language(self._locales.default)
-            compile_templates(self._templates.in_language(language), compiled)
+        set_up(app, self._ui.templates, names)
 
-    def compile(self) -> None:
-        """Compile the templates in every language: 0.2 s of processor time each, which the first request of a page would wait for."""
+    def compile(self, folder: str = "") -> None:
+        """Compile the templates of a folder in every language, which the first request of a page would wait for.
+
+        Those of the sign-in and the account take 0.2 s of processor time for each language.
+        """
         for tag in self._locales.tags:
-            compile_templates(self._templates.in_language(self._load_language(tag)))
+            compile_templates(self._app, folder, self._load_language(tag))
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the routes of static files."""

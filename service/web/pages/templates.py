@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp_jinja2
 import jinja2
@@ -148,7 +148,7 @@ def _names_given_in(parsed: nodes.Template) -> Iterator[str]:
         yield from [one if isinstance(one, str) else one[1] for one in names.names]
 
 
-def set_up(app: web.Application, templates: Path | None, names: Mapping[str, object]) -> Templates:
+def set_up(app: web.Application, templates: Path | None, names: Mapping[str, object]) -> None:
     """Give the application the environment of its templates, which are given these names.
 
     Raise CannotServe if a template of the operator does not compile.
@@ -172,22 +172,24 @@ def set_up(app: web.Application, templates: Path | None, names: Mapping[str, obj
             environment.get_template(name)
         except jinja2.TemplateError as error:
             raise CannotServe(Finding(("ui", "templates"), f"{name}: {error}")) from error
-    return environment
 
 
-def compile_templates(environment: jinja2.Environment, folder: str = "") -> None:
+def compile_templates(app: web.Application, folder: str, language: Language) -> None:
     """Compile the templates of a folder without those below it, so that no first request of a page waits for that."""
     for path in (BUILT_IN / folder).glob("*.html"):
-        environment.get_template(str(path.relative_to(BUILT_IN)))
+        _find(app, str(path.relative_to(BUILT_IN)), language)
 
 
 def render(
     app: web.Application, template: str, context: Mapping[str, object], language: Language
 ) -> str:
     """Return the page in this language."""
-    environment: Any = aiohttp_jinja2.get_env(app)
-    page: str = environment.in_language(language).get_template(template).render(context)
-    return page
+    return _find(app, template, language).render(context)
+
+
+def _find(app: web.Application, template: str, language: Language) -> jinja2.Template:
+    environment = cast("Templates", aiohttp_jinja2.get_env(app))
+    return environment.in_language(language).get_template(template)
 
 
 def why_not_compiled(folder: Path) -> Iterator[str]:
