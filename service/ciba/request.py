@@ -271,7 +271,8 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
     async def _is_right(self, given: str, user: User, client: Client) -> bool:
         account, place = f"\0{user.sub}", f"client {client.client_id}"  # no user name, no address
         async with self.turns.place(place), self.turns.turn(place):
-            if await self.throttle.is_locked(account, place):
+            failures, _ = await self.throttle.find(account, place)
+            if failures.are_too_many:
                 return False
             in_a_row = f"{place} {account}"
             if not await self.guesses.take(in_a_row):
@@ -279,7 +280,7 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
             is_readable = is_plain_text(given, longest=MAX_PASSWORD)
             code = given if is_readable else ""
             if await self.passwords.verifies(code, user.ciba_user_code) and is_readable:
-                await self.throttle.clear(account, place)
+                await self.throttle.clear(failures)
                 await self.guesses.forget(in_a_row)
                 return True
             await self.throttle.count_failure(account, place)

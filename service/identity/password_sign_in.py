@@ -84,7 +84,7 @@ class PasswordSignIn(msgspec.Struct, frozen=True, kw_only=True):
                 refusal = await self._judge(username, given, candidate) if hashes else None
                 if candidate is not None and hashes and refusal is None:
                     await self._learn(monotonic() - began)
-                    await self.throttle.clear_found(failures)
+                    await self.throttle.clear(failures)
                     await self._replace_outdated_hash(candidate, password)
                     self.emit(
                         LoginSucceeded(subject=candidate.sub, username=username, address=address)

@@ -114,12 +114,8 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
         )
         await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, others))
 
-    async def clear(self, username: str, address: str) -> None:
-        """Forget the failures of this account at this address: its owner signed in."""
-        await self.kv.write(*map(verbs.drop, self._limits_of_pairs(username, address)))
-
-    async def clear_found(self, failures: Failures) -> None:
-        """Forget the failures of this account at this address; without any, nothing is written."""
+    async def clear(self, failures: Failures) -> None:
+        """Forget the failures of this account at this address: its owner signed in. Without any, nothing is written."""
         await self.kv.write(*map(verbs.drop, failures.of_pair))
 
     async def forget(self, username: str) -> None:
