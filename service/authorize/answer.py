@@ -82,8 +82,8 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         ]
         presence = session_use or (stores.sessions.exists(session.id),)
         answers = await self._make_active(authorization, session, writes, presence, claim)
-        count = answers[len(writes) - 1]
-        if code and count > stores.subject_codes.limit:
+        if code:
+            count = answers[len(writes) - 1]
             await make_room_for_code(stores, authorization, count=count, emit=self.emit)
         self._emit_granted(authorization, kind.name)
         return parameters
@@ -150,8 +150,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         except OAuthError:
             await stores.kv.write(*drop(stores, authorization))
             raise
-        if answers[0] > stores.subject_authorizations.limit:
-            await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        await make_room(stores, authorization, count=answers[0], emit=self.emit)
         return answers
 
 

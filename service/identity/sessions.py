@@ -160,11 +160,9 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         answers = await kv.write(*writes, *listing, durable=True, events=events)
         listed = [to_members(one) for one in answers[len(writes) :]]
         writes, later = await self._end_dependents(sessions, listed, queued=queued)
-        for one in sessions if any(before) or any(listed) else ():
-            writes += (
-                stores.session_authorizations.drop(one.id),
-                stores.session_clients.drop(one.id),
-            )
+        if any(before) or any(listed):
+            writes += [stores.session_authorizations.drop(one.id) for one in sessions]
+            writes += [stores.session_clients.drop(one.id) for one in sessions]
         await kv.write(*writes)
         if queued or later:
             self.ended.set()

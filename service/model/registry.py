@@ -262,10 +262,8 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     def find_api(self, identifier: str) -> ApiResource | None:
         """Return the API of this name, or of this URL as RFC 3986 §6.2 compares it."""
         api = self.apis_by_identifier.get(identifier)
-        if (
-            api is not None or "://" not in identifier
-        ):  # nearly always, and to take a URL apart is slow
-            return api
+        if api is not None or "://" not in identifier:
+            return api  # as nearly always, and to take a URL apart is slow
         return self.apis_by_identifier.get(normalize_url(identifier) or "")
 
     def spell(self, identifiers: Iterable[str]) -> tuple[str, ...]:

@@ -11,10 +11,9 @@ from service.clients.origins import RegisteredOrigins
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of
 from service.store.keyvalue import StoreUnavailable
-from service.web.endpoint import Answer, Direct, Fields, Message, ScriptAccess, raw_path
+from service.web.endpoint import NO_FIELDS, Answer, Direct, Message, ScriptAccess, raw_path
 
 _ORIGIN = istr("Origin")
-_NONE = Fields({})
 
 
 class Cors:
@@ -62,7 +61,7 @@ class Cors:
             "Access-Control-Allow-Headers": ", ".join(self._access[path].request_headers),
             "Access-Control-Max-Age": "600",
         }
-        return Answer(_NONE, b"", 204, headers)
+        return Answer(NO_FIELDS, b"", 204, headers)
 
     def add_headers(
         self, path: str, request: Message, headers: MutableMapping[str, str]

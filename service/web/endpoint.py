@@ -88,6 +88,7 @@ NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache", NOSNIFF: "nosniff
 _encode = msgspec.json.Encoder().encode
 _JSON = Fields({"Content-Type": "application/json", **NO_STORE})
 _EMPTY = Fields(NO_STORE)
+NO_FIELDS = Fields({})
 _SEE_OTHER = Fields({**NO_STORE, "Referrer-Policy": "no-referrer"})
 
 

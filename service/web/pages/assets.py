@@ -14,11 +14,10 @@ from urllib.parse import unquote
 import msgspec
 from aiohttp import web
 
-from service.web.endpoint import NOSNIFF, Answer, Fields, Message, raw_path
+from service.web.endpoint import NO_FIELDS, NOSNIFF, Answer, Message, raw_path
 
 _HASH_IN_NAME = re.compile(r"\.[0-9a-f]{12}(?=\.\w+$)")
 _A_DAY = "public, max-age=86400"
-_NONE = Fields({})
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -76,7 +75,7 @@ def _answer(request: Message, name: str, body: bytes, cache_control: str) -> Ans
         if _takes_gzip(request.headers.get("Accept-Encoding", "")):
             headers["Content-Encoding"] = "gzip"
             body = compressed
-    return Answer(_NONE, body, headers=headers)
+    return Answer(NO_FIELDS, body, headers=headers)
 
 
 def _takes_gzip(accept_encoding: str) -> bool:
