@@ -37,6 +37,13 @@ async def metadata(service: RunningService) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name.startswith(NAME)}
 
 
+async def tokens_by_provider(app: ClientApp, fake: FakeProvider) -> Any:
+    """The tokens of a user who signs in at the provider."""
+    sent = await app.authorize(acr_values="idp:upstream")
+    page = await app.browser.get(fake.answer(sent))
+    return await app.redeem(page.parameters["code"])
+
+
 async def test_metadata_name_the_endpoint_and_how_callers_authenticate(
     service: RunningService,
 ) -> None:
@@ -120,9 +127,7 @@ async def test_a_provider_of_another_issuer_hides_no_user_of_the_one_that_is_nam
     config["identity_providers"].insert(0, unrelated)
     service = await start(config)
     app = ClientApp(service, Browser(service.issuer))
-    sent = await app.authorize(acr_values="idp:upstream")
-    page = await app.browser.get(fake.answer(sent))
-    tokens = await app.redeem(page.parameters["code"])
+    tokens = await tokens_by_provider(app, fake)
     assert (await ask_as(service, "siem", iss_sub(fake.issuer, "their-alice"))).status == 204
     assert not await service.is_active(tokens["access_token"])
     await app.browser.close()
@@ -136,9 +141,7 @@ async def test_a_providers_word_about_an_address_counts_for_clients_as_in_tokens
     service = await start(config)
     app = ClientApp(service, Browser(service.issuer))
     fake.claims = {"email": "alice@okta.example", "email_verified": True}
-    sent = await app.authorize(acr_values="idp:upstream")
-    page = await app.browser.get(fake.answer(sent))
-    tokens = await app.redeem(page.parameters["code"])
+    tokens = await tokens_by_provider(app, fake)
     answer = await ask_as(service, "siem", email("alice@okta.example"))
     assert answer.status == (204 if trusted else 404)
     assert await service.is_active(tokens["access_token"]) is not trusted
@@ -218,8 +221,7 @@ async def test_a_providers_user_is_of_the_providers_tenant(
     client_in(config, "acme-siem")["tenants"] = tenants
     service = await start(config)
     app = ClientApp(service, Browser(service.issuer))
-    sent = await app.authorize(acr_values="idp:upstream")
-    tokens = await app.redeem((await app.browser.get(fake.answer(sent))).parameters["code"])
+    tokens = await tokens_by_provider(app, fake)
     answer = await ask_as(service, "acme-siem", iss_sub(fake.issuer, "their-alice"))
     assert answer.status == status
     assert await service.is_active(tokens["access_token"]) is (status == 404)
@@ -279,9 +281,7 @@ class TestEmail:
         service = await start(config)
         app = ClientApp(service, Browser(service.issuer))
         fake.claims = {"email": "shared@okta.example", "email_verified": True}
-        sent = await app.authorize(acr_values="idp:upstream")
-        page = await app.browser.get(fake.answer(sent))
-        tokens = await app.redeem(page.parameters["code"])
+        tokens = await tokens_by_provider(app, fake)
         answer = await ask_as(service, "siem", email("shared@okta.example"))
         assert answer.refusal == (404, "unknown_user_id")
         assert await service.is_active(tokens["access_token"])
@@ -295,9 +295,7 @@ class TestEmail:
         service = await start(config)
         app = ClientApp(service, Browser(service.issuer))
         fake.claims = {"email": "alice@okta.example", "email_verified": True}
-        sent = await app.authorize(acr_values="idp:upstream")
-        page = await app.browser.get(fake.answer(sent))
-        tokens = await app.redeem(page.parameters["code"])
+        tokens = await tokens_by_provider(app, fake)
         answer = await ask_as(service, "siem", email("alice@okta.example"))
         assert answer.refusal == (404, "unknown_user_id")
         assert await service.is_active(tokens["access_token"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,19 +12,12 @@ from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
 from tests.global_revocation.okta import ask_as, opaque
 from tests.logout.conftest import end, nothing_waits
-from tests.logout.relying_party import RelyingParty, relying_party
+from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.rfc("openid-backchannel#2.4", "openid-backchannel#2.5")
 
 ALICE = "818727"
 OFFLINE = "openid api1 offline_access"
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """The site of `web`."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture

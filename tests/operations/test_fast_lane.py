@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable
 from typing import Any, Never
 from urllib.parse import urlsplit
@@ -213,14 +214,20 @@ async def test_page_and_form_are_served_without_aiohttp(
     assert (await _read_one(service, [_post(path, b"a=b")])).startswith(b"HTTP/1.1 ")
 
 
-async def _read_one(service: RunningService, pieces: list[bytes]) -> bytes:
-    """Return the answer to one request, on a connection that stays open."""
+async def _send(service: RunningService, pieces: list[bytes]) -> tuple[StreamReader, StreamWriter]:
+    """Open a connection and send the pieces, each by itself."""
     address = urlsplit(service.issuer)
     reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
         await asyncio.sleep(0.02)
+    return reader, writer
+
+
+async def _read_one(service: RunningService, pieces: list[bytes]) -> bytes:
+    """Return the answer to one request, on a connection that stays open."""
+    reader, writer = await _send(service, pieces)
     head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), timeout=30)
     length = re.search(rb"Content-Length: (\d+)", head)
     is_head = pieces[0].startswith(b"HEAD")
@@ -405,12 +412,7 @@ async def _never(*_: object) -> Never:
 
 async def _exchange(service: RunningService, pieces: list[bytes]) -> bytes:
     """Everything that comes back until the service closes the connection, or falls silent."""
-    address = urlsplit(service.issuer)
-    reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
-    for piece in pieces:
-        writer.write(piece)
-        await writer.drain()
-        await asyncio.sleep(0.02)
+    reader, writer = await _send(service, pieces)
     answer = await asyncio.wait_for(reader.read(), timeout=30)
     writer.close()
     return answer
