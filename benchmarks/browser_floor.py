@@ -126,11 +126,10 @@ class BrowserFloor:
         }
 
     async def authorize(self, request: web.Request) -> web.Response:
-        """A session read, factors read, and a code written with its authorization; the session is prolonged."""
+        """A session read, and a code written with its authorization; the session is prolonged, and factors are read."""
         parse_qsl(request.query_string)
         await self._ask(READ_SESSION)
-        await self._ask(READ_FACTORS)
-        await self._ask(*WRITE_GRANT)
+        await self._ask(*WRITE_GRANT, READ_FACTORS)
         return _see_other(LOCATION)
 
     async def authorize_form_post(self, request: web.Request) -> web.Response:

@@ -26,6 +26,11 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
     """All those that the registrations of client, scope values and APIs demand (required_acr)."""
 
     @property
+    def is_asked(self) -> bool:
+        """Whether any context is asked for or demanded."""
+        return bool(self.values or self.required)
+
+    @property
     def is_insisted_on(self) -> bool:
         """Whether a sign-in can fail to meet it."""
         return self.essential or bool(self.required)

@@ -15,6 +15,7 @@ from service.authorize.request import AuthorizeRequest
 from service.clock import clock
 from service.events.authorizations import AuthorizationGranted
 from service.events.event import Emit
+from service.identity.factors.stored import FactorQuestion
 from service.identity.sessions import new_authorization, note_client
 from service.model.authorization import Authorization, AuthorizationCode
 from service.model.handle import Handle, new_handle
@@ -34,6 +35,7 @@ from service.tokens.liveness import (
     list_code,
     make_room,
     make_room_for_code,
+    unlist_code,
 )
 
 
@@ -49,17 +51,49 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         interaction: Interaction,
         session: Session,
         reply_to: ReplyTo,
-        claim: Claim | None,
+        condition: Claim | FactorQuestion | None,
         *,
         session_use: Sequence[Command],
     ) -> Mapping[str, str]:
         """Return the parameters of the response, without those that every answer carries.
 
-        Raise AlreadyAnswered if another attempt won the claim of a parked request.
+        Raise what the condition raises: AlreadyAnswered if another attempt won the claim of a parked request,
+        FactorsFound if the user has second factors that nobody has looked at.
         """
-        request, kind = interaction.request, interaction.request.response_type
-        stores = self.access_tokens.stores
+        request, stores = interaction.request, self.access_tokens.stores
         authorization = _authorization(interaction, session)
+        code, access, parameters = await self._issue(interaction, authorization, reply_to)
+        writes = [
+            *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
+            *note_client(stores, request.client, session),
+            *(access.writes if access else ()),
+            *(self._keep_code(code, authorization, request, reply_to) if code else ()),
+        ]
+        # What is asked comes after the writes: an end that comes later finds the indexes filled. The indexes of session and
+        # user lie in different slots of a Cluster, and so each has its question.
+        presence = session_use or (stores.sessions.exists(session.id),)
+        questions = *presence, ask_end(stores, session.subject)
+        # The condition is the last one, so that a request whose answer the store did not take can be tried again.
+        last = [condition.write] if condition else []
+        answers = await stores.kv.write(*writes, *questions, *last)
+        try:
+            await self._require_active(session, condition, answers)
+        except OAuthError:
+            unlist = [unlist_code(stores, authorization, code)] if code else []
+            await stores.kv.write(*drop(stores, authorization), *unlist)
+            raise
+        await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        if code:
+            count = answers[len(writes) - 1]
+            await make_room_for_code(stores, authorization, count=count, emit=self.emit)
+        self._emit_granted(authorization, request.response_type.name)
+        return parameters
+
+    async def _issue(
+        self, interaction: Interaction, authorization: Authorization, reply_to: ReplyTo
+    ) -> tuple[Handle | None, MintedToken | None, dict[str, str]]:
+        """Return code, access token, and the parameters with all that the response type names."""
+        request, kind = interaction.request, interaction.request.response_type
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = await self._mint_access_token(interaction, authorization) if kind.token else None
         parameters: dict[str, str] = {"code": code.text} if code else {}
@@ -74,19 +108,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
                 user_claims=interaction.user_claims,
                 now=clock(),
             )
-        writes = [
-            *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
-            *note_client(stores, request.client, session),
-            *(access.writes if access else ()),
-            *(self._keep_code(code, authorization, request, reply_to) if code else ()),
-        ]
-        presence = session_use or (stores.sessions.exists(session.id),)
-        answers = await self._make_active(authorization, session, writes, presence, claim)
-        if code:
-            count = answers[len(writes) - 1]
-            await make_room_for_code(stores, authorization, count=count, emit=self.emit)
-        self._emit_granted(authorization, kind.name)
-        return parameters
+        return code, access, parameters
 
     def _emit_granted(self, authorization: Authorization, response_type: str) -> None:
         granted = AuthorizationGranted(
@@ -124,34 +146,15 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         put = stores.codes.put(record, code.selector, code.digest, ttl=ttl)
         return put, list_code(stores, authorization, code, expires_at=clock() + ttl)
 
-    async def _make_active(
-        self,
-        authorization: Authorization,
-        session: Session,
-        writes: Sequence[Command],
-        presence: Sequence[Command],
-        claim: Claim | None,
-    ) -> Sequence[Any]:
-        """Write it all in one round trip, unless the session, or all access of the user, ended in the same moment; return the answers.
-
-        Both are asked after the writes, the former by the last command of `presence`: an end that comes later finds the
-        indexes filled. The indexes of session and user lie in different slots of a Cluster, and so each has its question.
-        The claim comes last, so that a request whose answer the store did not take can be tried again.
-        """
-        stores = self.access_tokens.stores
-        asked = *writes, *presence, ask_end(stores, session.subject)
-        answers = await stores.kv.write(*asked, *([claim.write] if claim else []))
-        is_alive, end = answers[len(asked) - 2 : len(asked)]
-        try:
-            if claim is not None:
-                await claim.check(answers[-1])
-            if not is_alive or is_ended(stores, end, since=session.started_at):
-                raise LoginRequired("the session has ended")
-        except OAuthError:
-            await stores.kv.write(*drop(stores, authorization))
-            raise
-        await make_room(stores, authorization, count=answers[0], emit=self.emit)
-        return answers
+    async def _require_active(
+        self, session: Session, condition: Claim | FactorQuestion | None, answers: Sequence[Any]
+    ) -> None:
+        """Raise OAuthError if the condition is not met, or if the session, or all access of the user, ended in the same moment."""
+        is_alive, end, *last = answers[-3:] if condition else answers[-2:]
+        if condition is not None:
+            await condition.check(*last)
+        if not is_alive or is_ended(self.access_tokens.stores, end, since=session.started_at):
+            raise LoginRequired("the session has ended")
 
 
 def _text(value: object) -> str:

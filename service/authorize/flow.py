@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from service.events.event import Emit
 from service.identity.access import Consents
 from service.identity.factors.methods import MFA
 from service.identity.factors.second_factors import SecondFactors, find_requirement
+from service.identity.factors.stored import FactorsFound
 from service.identity.providers.claims import with_trusted_methods
 from service.model.client import Client
 from service.model.factors import Factors
@@ -115,9 +116,12 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         except OAuthError as error:
             return await self.refuse_with(await self.reader.reply_to(arrival), error)
 
-    def begin(self, arrival: Arrival, visitor: Visitor) -> Awaitable[Outcome]:
+    async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
         """Return the answer to a request that has just come in, or the first page, for which it is parked."""
-        return self._advance(arrival, visitor, None)
+        try:
+            return await self._advance(arrival, visitor, None)
+        except FactorsFound as found:
+            return await self._advance(arrival, replace(visitor, factors=found.factors), None)
 
     async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """Go on with a request that was parked as it came; its faults are reported to the client."""
@@ -185,7 +189,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             request = waiting.request if waiting else await self.reader.read(arrival)
             answers = parked.answers if parked else Answers()
             interaction = interaction or await self._interaction(
-                request, reply_to, visitor, answers
+                request, reply_to, visitor, answers, may_ask_late=claim is None
             )
             interaction.refuse_another_user()
             step = await self._find_step(interaction, visitor, parked)
@@ -196,7 +200,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             if parked is not None:
                 return NextStep(step.path, parked.id)
             return await self._park(arrival, step.path, browser=visitor.browser)
-        except (errors.AlreadyAnswered, errors.TooManyRequests):
+        except (errors.AlreadyAnswered, errors.TooManyRequests, FactorsFound):
             raise  # a page: the client has its answer, or would only send the user again
         except errors.TemporarilyUnavailable as error:
             return await self.refuse_with(reply_to, error)  # what is parked may be tried again
@@ -211,16 +215,24 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         return NextStep(path, parked_id)
 
     async def _interaction(
-        self, request: AuthorizeRequest, reply_to: ReplyTo, visitor: Visitor, answers: Answers
+        self,
+        request: AuthorizeRequest,
+        reply_to: ReplyTo,
+        visitor: Visitor,
+        answers: Answers,
+        *,
+        may_ask_late: bool = False,
     ) -> Interaction:
-        registry = self.registry.current
+        registry, enrolled = self.registry.current, self.second_factors.enrolled
         session = _find_session(request, visitor, registry)
-        consent, factors = None, None
+        consent, factors, asks_late = None, None, None
         if session is not None and request.client.require_consent:
             consent = await self._find_consent(session, request, reply_to)
         if session is not None and _needs_factors(session, request, registry):
-            find = self.second_factors.enrolled.find
-            factors = visitor.factors or await find(session.subject)
+            if may_ask_late and visitor.factors is None and not request.acr.is_asked:
+                asks_late = enrolled.ask_late(session.subject)
+            if asks_late is None:
+                factors = visitor.factors or await enrolled.find(session.subject)
         interaction = Interaction(
             request=request,
             registry=registry,
@@ -234,6 +246,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             acr=request.acr.met_by(session, registry) if session else None,
             register_link=request.find_link("register", self.links),
             factors=factors or Factors(),
+            asks_late=asks_late,
             offered_factors=self.second_factors.find_offered(factors)
             if factors and factors.is_enrolled
             else {},
@@ -270,7 +283,10 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             missing = await self.visitors.find_missing_step(partial.sign_in, interaction.request)
             if missing is not None:
                 return missing
-        return find_needed_step(interaction, self.visitors.steps)
+        step = find_needed_step(interaction, self.visitors.steps)
+        if step is not None and interaction.asks_late:  # an earlier page may be about them
+            await interaction.asks_late.read()
+        return step
 
     async def _answer(
         self, interaction: Interaction, reply_to: ReplyTo, visitor: Visitor, claim: Claim | None
@@ -281,8 +297,9 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         if interaction.lacks_acr:
             raise interaction.refuse_unmet_acr()
         session_use = () if visitor.is_noted else self.visitors.sessions.note_use(session)
+        condition = claim or interaction.asks_late
         parameters = await self.answering.grant(
-            interaction, session, reply_to, claim, session_use=session_use
+            interaction, session, reply_to, condition, session_use=session_use
         )
         if interaction.consented_scope:
             await self.consents.prolong(session.subject, request.client)
@@ -306,6 +323,6 @@ def _find_session(
 
 def _needs_factors(session: Session, request: AuthorizeRequest, registry: Registry) -> bool:
     """Return whether the user's second factors decide anything."""
-    if request.acr.values or request.acr.required:
+    if request.acr.is_asked:
         return True
     return find_requirement(registry, request.client) != "never" and MFA not in session.methods

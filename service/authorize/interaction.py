@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from service.authorize.request import AuthorizeRequest
 from service.clock import clock
+from service.identity.factors.stored import FactorQuestion
 from service.identity.sign_in import SignIn
 from service.model.factors import Factors
 from service.model.registry import Registry
@@ -40,6 +41,8 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     """The page at which accounts are created; None where nobody has said one."""
     factors: Factors
     """The second factors of the session's user; not read where they decide nothing."""
+    asks_late: FactorQuestion | None = None
+    """The question for them that goes with the answer to the client; until it is answered they count as none."""
     offered_factors: Mapping[str, frozenset[str]]
     """The methods among them that the user can use now, with the `amr` that each can add."""
     enrollable: Mapping[str, Sequence[frozenset[str]]]

@@ -8,6 +8,7 @@ import pytest
 
 from service.events.factors import FactorAccepted, FactorRefused
 from service.events.users import SessionStarted
+from service.model.handle import digest
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService, claims_in
@@ -137,6 +138,26 @@ async def test_factor_that_is_enrolled_meanwhile_is_asked_of_an_older_session(
     page = await app.authorize()
     assert page.path == PATH
     assert "code" in (await browser.submit(page, otp=phone.code())).parameters
+
+
+@pytest.mark.parametrize("prompt", [{}, {"prompt": "none"}], ids=["page", "none"])
+async def test_nothing_is_granted_before_the_factor_of_an_older_session(
+    app: ClientApp, service: RunningService, prompt: dict[str, str]
+) -> None:
+    await app.login()
+    granted = await find_granted(service)
+    await Phone().enrol(service)
+    await app.authorize(**prompt)
+    assert await find_granted(service) == granted
+
+
+async def find_granted(service: RunningService) -> tuple[set[str], list[bytes]]:
+    """Return the keys of all authorizations, and Alice's codes for the client."""
+    stores = service.features.shared.stores
+    keys = {key async for key in stores.kv.find_keys(stores.authorizations.key("*"))}
+    listed = stores.subject_codes.members(digest(ALICE), digest("web"))
+    (codes,) = await stores.kv.write(listed)
+    return keys, codes
 
 
 async def test_cancelling_sends_the_person_back(app: ClientApp, half: Page) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.model.handle import parse_handle
+from service.model.handle import digest, parse_handle
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 
@@ -40,3 +40,15 @@ async def test_a_session_that_cannot_be_read_is_an_error_at_the_client(app: Clie
     key = app.service.features.shared.stores.sessions.key(session.id)
     await app.service.features.shared.kv.write(("SET", key, b"{}", "EX", 60))
     assert (await app.authorize()).error == "temporarily_unavailable"
+
+
+async def test_second_factors_that_cannot_be_read_are_an_error_at_the_client(
+    app: ClientApp,
+) -> None:
+    await app.login()
+    stores = app.service.features.shared.stores
+    authorizations = {key async for key in stores.kv.find_keys(stores.authorizations.key("*"))}
+    await stores.kv.write(("SET", stores.factors.key(digest("818727")), b"{}", "EX", 60))
+    assert (await app.authorize()).error == "temporarily_unavailable"
+    found = {key async for key in stores.kv.find_keys(stores.authorizations.key("*"))}
+    assert found == authorizations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 import msgspec
 import structlog
@@ -11,12 +12,12 @@ from msgspec.structs import replace
 from service.keys.sealing import Seal, Unreadable
 from service.model.factors import Factors, FactorStore
 from service.model.handle import digest, name_digest, new_selector
-from service.protocol.errors import TemporarilyUnavailable
+from service.protocol.errors import InteractionRequired, TemporarilyUnavailable
 from service.store import verbs
 from service.store.keyvalue import StoreUnavailable
 from service.store.records import Encoding
 from service.store.stores import Stores
-from service.store.verbs import STEP, Read
+from service.store.verbs import STEP, Command, Read
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -63,14 +64,13 @@ class StoredFactors(msgspec.Struct, frozen=True):
 
     async def find_factors(self, sub: str) -> Factors:
         """Return the factors; raise FactorsUnreadable if they cannot be decrypted."""
-        (sealed,) = await self.stores.kv.read(self.stores.factors.read(name_digest(sub)))
-        return Factors() if sealed is None else self._open(sub, sealed)
+        return self.open(sub, await self.stores.kv.get(self.stores.factors.key(name_digest(sub))))
 
     async def replace_factors(self, sub: str, factors: Factors, *, instead_of: str) -> bool:
         records, kv = self.stores.factors, self.stores.kv
         key = records.key(digest(sub))
         before = await kv.get(key)
-        stored = Factors() if before is None else self._open(sub, records.decode(before))
+        stored = self.open(sub, before)
         if stored.version != instead_of:
             return False
         after: bytes | None = None
@@ -86,9 +86,12 @@ class StoredFactors(msgspec.Struct, frozen=True):
         # The engine may have repeated the command: then its own value, which is unique, is there.
         return bool(done) or await kv.get(key) == after
 
-    def _open(self, sub: str, sealed: str) -> Factors:
+    def open(self, sub: str, value: bytes | None) -> Factors:
+        """Return the factors in a value of the store; raise FactorsUnreadable if they cannot be decrypted."""
+        if value is None:
+            return Factors()
         try:
-            owned = self._decrypt(sealed)
+            owned = self._decrypt(self.stores.factors.decode(value))
         except (Unreadable, ValueError) as error:
             log.error("second factors in the store cannot be decrypted", subject=sub)  # noqa: TRY400 - nor shown
             raise FactorsUnreadable("the store holds second factors that cannot be read") from error
@@ -113,6 +116,36 @@ class StoredFactors(msgspec.Struct, frozen=True):
         return counted
 
 
+class FactorsFound(InteractionRequired):
+    """The second factors of a user, which nobody has looked at yet."""
+
+    def __init__(self, factors: Factors) -> None:
+        super().__init__("the user's second factors have to be looked at")
+        self.factors = factors
+
+
+class FactorQuestion(msgspec.Struct, frozen=True):
+    """Asks for the second factors of a user in the round trip that writes the client's answer, because most users have none."""
+
+    stored: StoredFactors
+    subject: str
+
+    @property
+    def write(self) -> Command:
+        """The question, to be the last of the writes."""
+        return ("GET", self.stored.stores.factors.key(name_digest(self.subject)))
+
+    async def check(self, answer: bytes | None) -> None:
+        """Raise FactorsFound if there are some, FactorsUnreadable if they cannot be read."""
+        factors = self.stored.open(self.subject, answer)
+        if factors.is_enrolled:
+            raise FactorsFound(factors)
+
+    async def read(self) -> NoReturn:
+        """Raise FactorsFound, where they have to be looked at before anything is written."""
+        raise FactorsFound(await self.stored.find_factors(self.subject))
+
+
 async def drop_factors(stores: Stores, sub: str) -> None:
     """Remove the factors unread, also those that cannot be decrypted."""
     await stores.kv.write(stores.factors.drop(digest(sub)), durable=True)
@@ -122,6 +155,10 @@ class EnrolledFactors(msgspec.Struct, frozen=True):
     """Each change is made once over all replicas, because it replaces exactly the version that it was computed from."""
 
     store: FactorStore
+
+    def ask_late(self, sub: str) -> FactorQuestion | None:
+        """Return the question for a user's factors; None where the users' own system has them."""
+        return FactorQuestion(self.store, sub) if isinstance(self.store, StoredFactors) else None
 
     def find(self, sub: str) -> Awaitable[Factors]:
         return self.store.find_factors(sub)
