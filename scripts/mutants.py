@@ -79,9 +79,9 @@ class Covering:
         """Write which tests run which line of which file, and the file as it was then."""
         files = list(_each_file(["service"]))
         hits = _note_lines(files)
-        _warm_up(session)
         parts = [MUTANTS / f"covered-{number}.jsonl" for number in range(PROCESSES)]
         items = _take_rows(session.items)
+        # No test has run here yet: what tests share, such as ports, each of the processes makes for itself.
         children = [
             _fork(functools.partial(_cover, items[at::PROCESSES], hits, part))
             for at, part in enumerate(parts)
