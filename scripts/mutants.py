@@ -229,7 +229,7 @@ class Judge:
                 where = functions.get((mutant.file, mutant.code.co_qualname), [])
                 verdict = self._judge(session, mutant, where, tests, rows)
                 counts[verdict.partition(" ")[0]] += 1
-                if verdict != "noticed":
+                if not verdict.startswith("noticed"):
                     sys.stdout.write(f"{verdict}: {_relative(mutant)}\n")
                 with JUDGED.open("a") as judged:
                     judged.write(json.dumps({"mutant": str(mutant), "verdict": verdict}) + "\n")
@@ -246,7 +246,7 @@ class Judge:
         tests: set[str],
         rows: Mapping[str, Sequence[pytest.Item]],
     ) -> str:
-        """Return `noticed`, `survived` with the number of tests, `untested`, or `unreachable`, if no function is found."""
+        """Return `noticed` with the test, `survived` with the number of tests, `untested`, or `unreachable`, if no function is found."""
         if not functions:
             return "unreachable"
         items = self._order(mutant.file, tests, rows)
@@ -257,7 +257,7 @@ class Judge:
             failed = _run(session, mutant, functions, part) if part else None
             if failed is not None:
                 noticed[failed.partition("[")[0]] += 1
-                return "noticed"
+                return f"noticed by {failed}"
         return f"survived {min(len(items), MANY)} tests"
 
     def _order(
