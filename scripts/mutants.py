@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 import pytest
@@ -36,8 +36,12 @@ COVERED = MUTANTS / "covered.json"
 JUDGED = MUTANTS / "judged.jsonl"
 FEW, MANY = 40, 400
 """Tests that judge a change first, and those that judge one that survived them."""
-ROWS = 12
+ROWS = 6
 """Rows of one test at most among the few."""
+BEST = 3
+"""Tests that noticed most changes of the file; they come first."""
+NEAR, RARE = 3, 10
+"""Lines after a change of which the one is looked for that fewest tests run, and how many of its tests come next."""
 TABLES = "tests/refusals/"
 """Where each row of a test is another request."""
 LINES = 100_000
@@ -182,6 +186,16 @@ class Covered:
             at -= 1
         return {self._tests[number] for number in lines.get(str(at), ())}
 
+    def find_tests_around(self, file: str, code: CodeType) -> set[str]:
+        """Return the tests that run any line of a function: of a test one row was measured, and another may go elsewhere."""
+        lines = {line for _, _, line in code.co_lines() if line is not None}
+        return set().union(*(self.find_tests(file, line) for line in lines))
+
+    def find_rare_tests(self, file: str, line: int) -> set[str]:
+        """Return the tests of the next line that fewest run: a changed condition is noticed where it leads to."""
+        near = [self.find_tests(file, line + after) for after in range(NEAR + 1)]
+        return min(near, key=len)
+
 
 @functools.lru_cache(maxsize=4096)
 def _line_before(before: str, now: str, line: int) -> int:
@@ -225,9 +239,9 @@ class Judge:
             for mutant in sample:
                 if str(mutant) in known:
                     continue
-                tests = covered.find_tests(file, mutant.line)
                 where = functions.get((mutant.file, mutant.code.co_qualname), [])
-                verdict = self._judge(session, mutant, where, tests, rows)
+                items = self._order(covered, file, mutant, rows)
+                verdict = self._judge(session, mutant, where, items)
                 counts[verdict.partition(" ")[0]] += 1
                 if not verdict.startswith("noticed"):
                     sys.stdout.write(f"{verdict}: {_relative(mutant)}\n")
@@ -243,13 +257,11 @@ class Judge:
         session: pytest.Session,
         mutant: Mutant,
         functions: Sequence[FunctionType],
-        tests: set[str],
-        rows: Mapping[str, Sequence[pytest.Item]],
+        items: Sequence[pytest.Item],
     ) -> str:
         """Return `noticed` with the test, `survived` with the number of tests, `untested`, or `unreachable`, if no function is found."""
         if not functions:
             return "unreachable"
-        items = self._order(mutant.file, tests, rows)
         if not items:
             return "untested"
         noticed = self._noticed.setdefault(mutant.file, Counter())
@@ -261,26 +273,44 @@ class Judge:
         return f"survived {min(len(items), MANY)} tests"
 
     def _order(
-        self, file: str, tests: set[str], rows: Mapping[str, Sequence[pytest.Item]]
+        self,
+        covered: Covered,
+        file: str,
+        mutant: Mutant,
+        rows: Mapping[str, Sequence[pytest.Item]],
     ) -> list[pytest.Item]:
-        """Return the rows of tests: those that noticed changes of this file first, then a few of each, then the rest."""
+        """Return the rows of tests: a few of each, the best and rare ones first, all of those around, then the rest."""
+        tests = covered.find_tests(file, mutant.line)
+        rare = covered.find_rare_tests(file, mutant.line)
+        around = covered.find_tests_around(file, mutant.code) - tests
+        first: list[pytest.Item] = []
+        later: list[pytest.Item] = []
+        for name, measured in self._order_names(file, tests, rare):
+            every = list(rows.get(name, ()))
+            if name.startswith(TABLES):  # measured row by row
+                every = [item for item in every if item.nodeid in measured]
+            self._random.shuffle(every)
+            first.extend(every[:ROWS])
+            later.extend(every[ROWS:])
+        names = [name for name, _ in self._order_names(file, around, set())]
+        tables = [rows.get(name, ()) for name in names if not name.startswith(TABLES)]
+        further = [item for table in tables if len(table) > 1 for item in table]
+        return [*dict.fromkeys((*first[:FEW], *further, *first, *later))]
+
+    def _order_names(
+        self, file: str, tests: set[str], rare: set[str]
+    ) -> list[tuple[str, Sequence[str]]]:
+        """Return the tests without their rows, each with those that were measured."""
         noticed = self._noticed.get(file, Counter())
         measured: dict[str, list[str]] = {}
-        for test in tests:
+        for test in tests | rare:
             measured.setdefault(test.partition("[")[0], []).append(test)
         names = sorted(measured)
         self._random.shuffle(names)
         names.sort(key=lambda name: -noticed[name])
-        first: list[pytest.Item] = []
-        later: list[pytest.Item] = []
-        for name in names:
-            every = list(rows.get(name, ()))
-            if name.startswith(TABLES):  # measured row by row
-                every = [item for item in every if item.nodeid in measured[name]]
-            self._random.shuffle(every)
-            first.extend(every[:ROWS])
-            later.extend(every[ROWS:])
-        return [*first, *later]
+        of_rare = {each.partition("[")[0] for each in rare}
+        then = [name for name in names if name in of_rare][:RARE]
+        return [(name, measured[name]) for name in dict.fromkeys((*names[:BEST], *then, *names))]
 
 
 def _key(line: str) -> str:
