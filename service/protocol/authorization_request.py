@@ -53,7 +53,6 @@ RESPONSE_TYPES = tuple(
 )
 _BY_NAME = {known.name: known for known in RESPONSE_TYPES}
 _BY_WORDS = {frozenset(known.name.split(" ")): known for known in RESPONSE_TYPES}
-_KNOWN_PROMPTS = frozenset({*PROMPTS, CREATE})
 _NO_PROMPT = frozenset[str]()
 
 
@@ -78,13 +77,13 @@ def find_response_type(text: str) -> ResponseType | None:
 
 
 def parse_prompt(text: str | None) -> frozenset[str]:
-    """Read a prompt parameter; none allows no other value, and unknown ones are ignored (OIDC Core §3.1.2.1)."""
+    """Read a prompt parameter; none allows no other value, and nothing asks for unknown ones (OIDC Core §3.1.2.1)."""
     if text is None:
         return _NO_PROMPT
     prompt = frozenset(text.split(" ")) - {""}
     if "none" in prompt and len(prompt) > 1:
         raise InvalidRequest("prompt none cannot stand with another value")
-    return prompt & _KNOWN_PROMPTS
+    return prompt
 
 
 def session_state(*, client_id: str, origin: str, browser_state: str, salt: str) -> str:

@@ -139,8 +139,9 @@ async def test_prompt_none_answers_at_once_if_no_page_is_needed(app: ClientApp) 
 
 
 @pytest.mark.rfc("openid-core#3.1.2.6")
-async def test_prompt_none_needs_a_session(app: ClientApp) -> None:
-    assert (await app.authorize(prompt="none")).error == "login_required"
+@pytest.mark.parametrize("prompt", ["none", "none ", " none"])
+async def test_prompt_none_needs_a_session(app: ClientApp, prompt: str) -> None:
+    assert (await app.authorize(prompt=prompt)).error == "login_required"
 
 
 @pytest.mark.rfc("openid-core#3.1.2.6")

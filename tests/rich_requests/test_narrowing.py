@@ -45,6 +45,19 @@ async def test_a_narrow_refresh_narrows_one_access_token_only(asking: Asking) ->
     assert again["authorization_details"] == [PAYMENT, ACCOUNTS]
 
 
+@pytest.mark.parametrize("other", [7, {"at": "work"}], ids=["a number", "an object"])
+async def test_a_list_of_more_than_words_is_asked_for_as_it_was_granted(
+    asking: Asking, other: object
+) -> None:
+    granted = ACCOUNTS | {"locations": ["https://bank.example", other]}
+    code = await asking.code(granted)
+    less = ACCOUNTS | {"locations": ["https://bank.example"]}
+    answer = await asking.app.redeem(code, authorization_details=encode(less))
+    assert answer.refusal == (400, "invalid_authorization_details")
+    tokens = await asking.app.redeem(code, authorization_details=encode(granted))
+    assert tokens["authorization_details"] == [granted]
+
+
 async def test_one_of_many_narrowing_redemptions_wins(asking: Asking) -> None:
     code = await asking.code(PAYMENT, ACCOUNTS)
     several = [encode(PAYMENT), encode(ACCOUNTS)] * 5

@@ -31,6 +31,20 @@ async def test_the_limit_is_8_kib(asking: Asking) -> None:
     assert tokens["authorization_details"] == [largest]
 
 
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"in": ', "}")])
+async def test_the_limit_is_16_levels(service: RunningService, opened: str, closed: str) -> None:
+    def nested(levels: int) -> str:
+        value = opened * levels + "1" + closed * levels
+        return f'[{{"type": "account_information", "locations": {value}}}]'
+
+    async def ask(levels: int) -> Answer:
+        form = {"grant_type": "client_credentials", "scope": "api1"}
+        return await service.token("machine", **form, authorization_details=nested(levels))
+
+    assert (await ask(14)).status == 200  # within the object, and with the number in them
+    assert (await ask(15)).refusal == (400, CODE)
+
+
 async def test_a_client_for_itself_is_refused_a_type_that_is_not_in_its_list(
     service: RunningService,
 ) -> None:
