@@ -40,8 +40,8 @@ ROWS = 6
 """Rows of one test at most among the few."""
 BEST = 3
 """Tests that noticed most changes of the file; they come first."""
-NEAR, RARE = 3, 10
-"""Lines after a change of which the one is looked for that fewest tests run, and how many of its tests come next."""
+NEAR, RARE = 3, 15
+"""Lines after a change, and in its function, that fewest tests run, and how many of their tests come next."""
 TABLES = "tests/refusals/"
 """Where each row of a test is another request."""
 LINES = 100_000
@@ -188,13 +188,18 @@ class Covered:
 
     def find_tests_around(self, file: str, code: CodeType) -> set[str]:
         """Return the tests that run any line of a function: of a test one row was measured, and another may go elsewhere."""
-        lines = {line for _, _, line in code.co_lines() if line is not None}
-        return set().union(*(self.find_tests(file, line) for line in lines))
+        return set().union(*self._by_line(file, code))
 
-    def find_rare_tests(self, file: str, line: int) -> set[str]:
-        """Return the tests of the next line that fewest run: a changed condition is noticed where it leads to."""
+    def find_rare_tests(self, file: str, line: int, code: CodeType) -> set[str]:
+        """Return the tests of lines that few run, soon after a line and in its function: a change is noticed where it leads to."""
         near = [self.find_tests(file, line + after) for after in range(NEAR + 1)]
-        return min(near, key=len)
+        rarest: set[str] = min(near, key=len)
+        return rarest.union(*sorted(self._by_line(file, code), key=len)[:NEAR])
+
+    def _by_line(self, file: str, code: CodeType) -> list[set[str]]:
+        """Return the tests of each line of a function."""
+        lines = {line for _, _, line in code.co_lines() if line is not None}
+        return [self.find_tests(file, line) for line in lines]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -281,7 +286,7 @@ class Judge:
     ) -> list[pytest.Item]:
         """Return the rows of tests: a few of each, the best and rare ones first, all of those around, then the rest."""
         tests = covered.find_tests(file, mutant.line)
-        rare = covered.find_rare_tests(file, mutant.line)
+        rare = covered.find_rare_tests(file, mutant.line, mutant.code)
         around = covered.find_tests_around(file, mutant.code) - tests
         first: list[pytest.Item] = []
         later: list[pytest.Item] = []
