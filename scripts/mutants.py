@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib import import_module
+from itertools import chain, islice
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, cast
@@ -175,6 +176,9 @@ class Covered:
         self._tests: Sequence[str] = covered["tests"]
         self._lines: Mapping[str, Mapping[str, Sequence[int]]] = covered["lines"]
         self._sources: Mapping[str, str] = covered["sources"]
+        of_all = chain.from_iterable(each.values() for each in self._lines.values())
+        self._sizes = Counter(chain.from_iterable(of_all))
+        """How many lines each test runs."""
 
     def find_tests(self, file: str, line: int) -> set[str]:
         """Return the tests of a line, or else of the nearest one before it that any test runs."""
@@ -186,9 +190,14 @@ class Covered:
             at -= 1
         return {self._tests[number] for number in lines.get(str(at), ())}
 
-    def find_tests_around(self, file: str, code: CodeType) -> set[str]:
-        """Return the tests that run any line of a function: of a test one row was measured, and another may go elsewhere."""
-        return set().union(*self._by_line(file, code))
+    def find_tests_around(self, file: str, code: CodeType) -> list[str]:
+        """Return the tests that run any line of a function, first those that run little else.
+
+        Of each one row was measured, and another may go elsewhere in the function.
+        """
+        numbers = {test: number for number, test in enumerate(self._tests)}
+        found = set[str]().union(*self._by_line(file, code))
+        return sorted(found, key=lambda test: self._sizes[numbers[test]])
 
     def find_rare_tests(self, file: str, line: int, code: CodeType) -> set[str]:
         """Return the tests of lines that few run, soon after a line and in its function: a change is noticed where it leads to."""
@@ -287,7 +296,7 @@ class Judge:
         """Return the rows of tests: a few of each, the best and rare ones first, all of those around, then the rest."""
         tests = covered.find_tests(file, mutant.line)
         rare = covered.find_rare_tests(file, mutant.line, mutant.code)
-        around = covered.find_tests_around(file, mutant.code) - tests
+        around = covered.find_tests_around(file, mutant.code)
         first: list[pytest.Item] = []
         later: list[pytest.Item] = []
         for name, measured in self._order_names(file, tests, rare):
@@ -297,10 +306,10 @@ class Judge:
             self._random.shuffle(every)
             first.extend(every[:ROWS])
             later.extend(every[ROWS:])
-        names = [name for name, _ in self._order_names(file, around, set())]
-        tables = [rows.get(name, ()) for name in names if not name.startswith(TABLES)]
-        further = [item for table in tables if len(table) > 1 for item in table]
-        return [*dict.fromkeys((*first[:FEW], *further, *first, *later))]
+        names = dict.fromkeys(test.partition("[")[0] for test in around)
+        near = (rows.get(name, ()) for name in names if not name.startswith(TABLES))
+        close = [*islice(chain.from_iterable(near), MANY // 2)]
+        return [*dict.fromkeys((*first[:FEW], *close, *first, *later))]
 
     def _order_names(
         self, file: str, tests: set[str], rare: set[str]
