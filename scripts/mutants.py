@@ -42,7 +42,9 @@ ROWS = 6
 BEST = 3
 """Tests that noticed most changes of the file; they come first."""
 NEAR, RARE = 3, 15
-"""Lines after a change, and in its function, that fewest tests run, and how many of their tests come next."""
+"""Lines after a change of which the one is looked for that fewest tests run, and how many tests of rare lines come next."""
+CLOSE = 100
+"""Rows of tests that run little but the changed function, and little but its file."""
 TABLES = "tests/refusals/"
 """Where each row of a test is another request."""
 LINES = 100_000
@@ -177,7 +179,7 @@ class Covered:
         self._lines: Mapping[str, Mapping[str, Sequence[int]]] = covered["lines"]
         self._sources: Mapping[str, str] = covered["sources"]
         of_all = chain.from_iterable(each.values() for each in self._lines.values())
-        self._sizes = Counter(chain.from_iterable(of_all))
+        self._sizes = Counter(self._tests[number] for number in chain.from_iterable(of_all))
         """How many lines each test runs."""
 
     def find_tests(self, file: str, line: int) -> set[str]:
@@ -190,20 +192,23 @@ class Covered:
             at -= 1
         return {self._tests[number] for number in lines.get(str(at), ())}
 
-    def find_tests_around(self, file: str, code: CodeType) -> list[str]:
-        """Return the tests that run any line of a function, first those that run little else.
+    def find_tests_around(self, file: str, code: CodeType) -> tuple[list[str], list[str]]:
+        """Return the tests that run any line of a function, and of its file, first those that run little else.
 
-        Of each one row was measured, and another may go elsewhere in the function.
+        Of each one row was measured, and another may go elsewhere there.
         """
-        numbers = {test: number for number, test in enumerate(self._tests)}
-        found = set[str]().union(*self._by_line(file, code))
-        return sorted(found, key=lambda test: self._sizes[numbers[test]])
+        everywhere = chain.from_iterable(self._lines.get(file, {}).values())
+        of_file = {self._tests[number] for number in everywhere}
+        return self._sort(set[str]().union(*self._by_line(file, code))), self._sort(of_file)
 
-    def find_rare_tests(self, file: str, line: int, code: CodeType) -> set[str]:
-        """Return the tests of lines that few run, soon after a line and in its function: a change is noticed where it leads to."""
+    def _sort(self, tests: set[str]) -> list[str]:
+        return sorted(tests, key=self._sizes.__getitem__)
+
+    def find_rare_tests(self, file: str, line: int, code: CodeType) -> list[str]:
+        """Return the tests soon after a line and in its function, first those of lines that few run: there a change is noticed."""
         near = [self.find_tests(file, line + after) for after in range(NEAR + 1)]
-        rarest: set[str] = min(near, key=len)
-        return rarest.union(*sorted(self._by_line(file, code), key=len)[:NEAR])
+        by_line = [min(near, key=len), *sorted(self._by_line(file, code), key=len)]
+        return [*dict.fromkeys(chain.from_iterable(map(sorted, by_line)))]
 
     def _by_line(self, file: str, code: CodeType) -> list[set[str]]:
         """Return the tests of each line of a function."""
@@ -306,24 +311,26 @@ class Judge:
             self._random.shuffle(every)
             first.extend(every[:ROWS])
             later.extend(every[ROWS:])
-        names = dict.fromkeys(test.partition("[")[0] for test in around)
-        near = (rows.get(name, ()) for name in names if not name.startswith(TABLES))
-        close = [*islice(chain.from_iterable(near), MANY // 2)]
+        close: list[pytest.Item] = []
+        for each in around:
+            names = dict.fromkeys(test.partition("[")[0] for test in each)
+            near = (rows.get(name, ()) for name in names if not name.startswith(TABLES))
+            close.extend(islice(chain.from_iterable(near), CLOSE))
         return [*dict.fromkeys((*first[:FEW], *close, *first, *later))]
 
     def _order_names(
-        self, file: str, tests: set[str], rare: set[str]
+        self, file: str, tests: set[str], rare: Sequence[str]
     ) -> list[tuple[str, Sequence[str]]]:
         """Return the tests without their rows, each with those that were measured."""
         noticed = self._noticed.get(file, Counter())
         measured: dict[str, list[str]] = {}
-        for test in tests | rare:
+        for test in tests:
             measured.setdefault(test.partition("[")[0], []).append(test)
         names = sorted(measured)
         self._random.shuffle(names)
         names.sort(key=lambda name: -noticed[name])
-        of_rare = {each.partition("[")[0] for each in rare}
-        then = [name for name in names if name in of_rare][:RARE]
+        of_rare = dict.fromkeys(test.partition("[")[0] for test in rare)
+        then = [name for name in of_rare if name in measured][:RARE]
         return [(name, measured[name]) for name in dict.fromkeys((*names[:BEST], *then, *names))]
 
 

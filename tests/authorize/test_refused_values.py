@@ -112,6 +112,7 @@ def test_a_credential_in_a_refused_value_is_hidden(credential: str, around: str)
         ("com.example.app:/callback", None),
         (UUID, None),
         ("orders.read orders.write", None),
+        ("ORDERS_READ_AND_WRITE_ALL", None),
     ],
     ids=[
         "password",
@@ -125,6 +126,7 @@ def test_a_credential_in_a_refused_value_is_hidden(credential: str, around: str)
         "native",
         "uuid",
         "scope",
+        "constant",
     ],
 )
 def test_a_refused_value_without_a_credential_is_shown(value: str, shown: str | None) -> None:
