@@ -53,9 +53,11 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         reply_to: ReplyTo,
         condition: Claim | FactorQuestion | None,
         *,
-        session_use: Sequence[Command],
+        uses: Sequence[Command],
     ) -> Mapping[str, str]:
         """Return the parameters of the response, without those that every answer carries.
+
+        `uses` are commands that note what was relied on; the last one answers whether the session is there.
 
         Raise what the condition raises: AlreadyAnswered if another attempt won the claim of a parked request,
         FactorsFound if the user has second factors that nobody has looked at.
@@ -71,8 +73,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
         ]
         # What is asked comes after the writes: an end that comes later finds the indexes filled. The indexes of session and
         # user lie in different slots of a Cluster, and so each has its question.
-        presence = session_use or (stores.sessions.exists(session.id),)
-        questions = *presence, ask_end(stores, session.subject)
+        questions = *uses, ask_end(stores, session.subject)
         # The condition is the last one, so that a request whose answer the store did not take can be tried again.
         last = [condition.write] if condition else []
         answers = await stores.kv.write(*writes, *questions, *last)

@@ -36,6 +36,7 @@ from service.model.types import LinkName
 from service.protocol import errors
 from service.protocol.errors import OAuthError
 from service.protocol.redirect_uri import Delivery
+from service.store.verbs import Command
 from service.tokens.claims import claims_of_scope
 
 
@@ -296,13 +297,17 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             raise errors.LoginRequired("no user is signed in")
         if interaction.lacks_acr:
             raise interaction.refuse_unmet_acr()
-        session_use = () if visitor.is_noted else self.visitors.sessions.note_use(session)
-        condition = claim or interaction.asks_late
-        parameters = await self.answering.grant(
-            interaction, session, reply_to, condition, session_use=session_use
-        )
+        sessions, prolong = self.visitors.sessions, list[Command]()
         if interaction.consented_scope:
-            await self.consents.prolong(session.subject, request.client)
+            prolong = self.consents.prolong(session.subject, request.client)
+        use = sessions.ask_presence if visitor.is_noted else sessions.note_use
+        parameters = await self.answering.grant(
+            interaction,
+            session,
+            reply_to,
+            claim or interaction.asks_late,
+            uses=[*prolong, *use(session)],
+        )
         return await reply_to.deliver(parameters)
 
     async def refuse_with(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:

@@ -85,14 +85,13 @@ class Consents(msgspec.Struct, frozen=True, kw_only=True):
             drop = self.stores.consents.drop(owner, one)
             await self.stores.kv.write(drop, index.remove(owner, one))
 
-    async def prolong(self, subject: str, client: Client) -> None:
-        """Keep a consent that was relied upon for another year, unless the client has a lifetime for it."""
+    def prolong(self, subject: str, client: Client) -> list[Command]:
+        """Return the commands that keep a consent for another year, as it was relied upon; none if the client has a lifetime for it."""
         if client.consent_lifetime is not None:
-            return
+            return []
         owner, name = digest(subject), digest(client.client_id)
-        await self.stores.kv.write(
-            self.stores.consents.extend(owner, name, ttl=YEAR), self._list(owner, name, YEAR)
-        )
+        extend = self.stores.consents.extend(owner, name, ttl=YEAR)
+        return [extend, self._list(owner, name, YEAR)]
 
     async def withdraw(self, subject: str, client_id: str) -> None:
         """Forget the consent; what was granted by it stays."""

@@ -119,6 +119,10 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         use = self.stores.session_uses.put(clock(), session.id, ttl=ttl)
         return [use, self.stores.sessions.lengthen(session.id, ttl=ttl)]
 
+    def ask_presence(self, session: Session) -> list[Command]:
+        """Return the command that answers whether the session is there."""
+        return [self.stores.sessions.exists(session.id)]
+
     async def find_last_uses(self, sessions: Sequence[Session]) -> tuple[int, ...]:
         found: list[int | None] = []
         for some in steps(sessions):

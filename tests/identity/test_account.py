@@ -83,7 +83,7 @@ async def test_a_consent_is_one_persons_for_one_client(consents: Consents) -> No
 async def test_a_withdrawn_consent_is_gone(consents: Consents, events: list[object]) -> None:
     await allow(consents, client(), "openid")
     await consents.withdraw("1", "web")
-    await consents.prolong("1", client())
+    await consents.stores.kv.write(*consents.prolong("1", client()))
     await consents.withdraw("1", "web")
     assert await scope(consents) is None
     assert await consents.find_all_of("1") == ()
@@ -116,7 +116,7 @@ async def test_a_consent_lasts_a_year_from_its_last_use(
 ) -> None:
     await allow(consents, client(), "openid")
     clock.shift(364 * DAY)
-    await consents.prolong("1", client())
+    await consents.stores.kv.write(*consents.prolong("1", client()))
     clock.shift(364 * DAY)
     assert len(await consents.find_all_of("1")) == 1
     clock.shift(2 * DAY)
@@ -130,7 +130,7 @@ async def test_a_clients_own_consent_lifetime_is_not_renewed(
     web = client(consent_lifetime=30 * DAY)
     await allow(consents, web, "openid")
     clock.shift(29 * DAY)
-    await consents.prolong("1", web)
+    assert consents.prolong("1", web) == []
     clock.shift(2 * DAY)
     assert await scope(consents) is None
 
