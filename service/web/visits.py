@@ -6,7 +6,7 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant
 from service.protocol.authorization_request import SIGNED_OUT
-from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.errors import InvalidRequest, OAuthError, TemporarilyUnavailable
 from service.protocol.params import Params
 from service.protocol.paths import ACCOUNT, LOGIN, REQUESTS, SECOND_FACTOR, SECURITY
 from service.protocol.redirect_uri import FormPost, with_query
@@ -173,7 +173,8 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         if notice is not None:
             if waiting is not None and answers is not None:
                 waiting = waiting.with_answers(answers)
-                await self.flow.parking.keep_answers(waiting.parked)
+                with suppress(TemporarilyUnavailable):  # the notice is shown once, and matters more
+                    await self.flow.parking.keep_answers(waiting.parked)
             answer = notice(visit, waiting)
         else:
             answer = await self._go_on_signed_in(visit, waiting, answers)

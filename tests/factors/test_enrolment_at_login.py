@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from service.store.keyvalue import StoreUnavailable
+from service.store.verbs import key_of
 from tests.conftest import Clock, Start
 from tests.driving.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.driving.browser import Browser
@@ -43,6 +45,28 @@ async def test_first_factor_is_enrolled_while_signing_in(app: ClientApp, browser
     done = await browser.get(codes.element("continue")["href"] or "")
     claims = claims_in((await app.redeem(done.parameters["code"]))["id_token"])
     assert (claims["amr"], claims["acr"]) == (["pwd", "otp", "mfa"], "strong")
+
+
+async def test_recovery_codes_are_shown_although_the_store_takes_no_note_of_the_sign_in(
+    app: ClientApp, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = await app.login()
+    kv = app.service.features.shared.kv
+    write = kv.write
+
+    async def lose_note(*writes: Any, durable: bool = False) -> Any:
+        if any(":pk" in str(key_of(one)) for one in writes):
+            monkeypatch.undo()
+            raise StoreUnavailable("the store cannot be reached")
+        return await write(*writes, durable=durable)
+
+    monkeypatch.setattr(kv, "write", lose_note)
+    codes = await browser.submit(page, otp=phone_of(page).code())
+    assert kv.write == write
+    assert codes.has("recovery-codes")
+    assert "sid" in browser.cookies
+    done = await browser.get(codes.element("continue")["href"] or "")
+    assert "code" in done.parameters
 
 
 @pytest.mark.parametrize(
