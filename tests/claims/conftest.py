@@ -63,8 +63,10 @@ def one_store() -> None:
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """Alice with every standard claim, in more than one language, and one that nobody may ask for."""
-    config["users"]["list"][0]["claims"] = ALICE | IN_OTHER_LANGUAGES | {"shoe_size": 38}
+    """Alice with every standard claim, in more than one language, and two that nobody may ask for."""
+    config["users"]["list"][0]["claims"] = (
+        ALICE | IN_OTHER_LANGUAGES | {"shoe_size": 38, "name_es": "Al"}
+    )
     for client_id in ("web", "implicit", "consenting"):
         client_in(config, client_id)["allowed_scopes"] = [*SCOPES]
     client_in(config, "spa")["allowed_scopes"] = ["openid", "profile", "api1"]

@@ -48,6 +48,7 @@ async def test_more_than_one_language_may_be_asked_for(in_id_token: Told) -> Non
         ("de", "Alice Schmidt"),
         ("DE", "Alice Schmidt"),
         ("de-AT", "Frau Alice Schmidt"),
+        ("de-CH", "Alice Schmidt"),
         ("de-CH-1996", "Alice Schmidt"),
         ("es fr de", "Alice Forgeron"),
         ("es", "Alice Smith"),

@@ -41,7 +41,11 @@ def test_the_right_types_are_fine(tmp_path: Path) -> None:
         ("updated_at", "2026-11-21", "a number of seconds"),
         ("updated_at", True, "a number of seconds"),
         ("address", "1 Main St", "an object whose members such as locality are strings"),
-        ("address", {"postal_code": 62701}, "an object whose members such as locality are strings"),
+        (
+            "address",
+            {"locality": "Springfield", "postal_code": 62701},
+            "an object whose members such as locality are strings",
+        ),
     ],
 )
 def test_claim_of_another_type_is_a_warning(
