@@ -51,8 +51,8 @@ LINES = 100_000
 """More than a file has."""
 NOTE = "__note_line__"
 PROCESSES = 2
-SECONDS = 180
-"""How long they may take; a change that lets them hang is noticed, too."""
+SECONDS, SECONDS_OF_TEST = 30, 0.5
+"""How long they may take, and longer for each of them; a change that lets them hang is noticed, too."""
 PYTEST = ("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-m", "not needs")
 
 
@@ -370,7 +370,7 @@ def _run(
     reader, writer = os.pipe()
     child = _fork(functools.partial(_run_changed, session, mutant, functions, items, writer))
     os.close(writer)
-    ends = time.monotonic() + SECONDS
+    ends = time.monotonic() + SECONDS + SECONDS_OF_TEST * len(items)
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         if time.monotonic() > ends:
             os.killpg(child, signal.SIGKILL)
