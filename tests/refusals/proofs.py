@@ -52,6 +52,13 @@ def unsigned(key: DpopKey) -> str:
     return f"{header}.{key.proof().split('.')[1]}."
 
 
+def rsa_with_prime(key: DpopKey) -> str:
+    """Make a proof whose header holds one factor of the modulus."""
+    made = rsa_key()
+    jwk = {**made.as_dict(private=False), "p": made.as_dict(private=True)["p"]}
+    return DpopKey(key.issuer, "PS256", made).proof(header={"jwk": jwk})
+
+
 def with_jwk(jwk: Callable[[DpopKey], object]) -> Callable[[DpopKey], str]:
     return lambda key: key.proof(header={"jwk": jwk(key)})
 
@@ -87,6 +94,7 @@ KEYS = {
     "a jwk that is text": with_header(jwk="key"),
     "an empty jwk": with_header(jwk={}),
     "a private jwk": with_jwk(lambda key: key.key.as_dict(private=True)),
+    "a jwk with a part of the private key": rsa_with_prime,
     "another jwk": with_jwk(lambda _: OTHER_EC.as_dict(private=False)),
     "a kid only": with_header(jwk=None, kid="1"),
     "a jwk of another curve": with_jwk(
