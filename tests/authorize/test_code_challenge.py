@@ -10,6 +10,7 @@ import pytest
 from service.protocol.pkce import s256
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
+from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("7636#4.3", "7636#4.4.1", "9700#2.1.1")
 
@@ -48,7 +49,11 @@ async def test_a_challenge_counts_where_it_is_not_required(
     assert (await client.redeem(code, code_verifier=None)).refusal == (400, "invalid_grant")
 
 
-async def test_a_token_alone_needs_no_challenge(app_of: Callable[[str], ClientApp]) -> None:
+async def test_a_token_alone_needs_no_challenge(
+    app_of: Callable[[str], ClientApp], service: RunningService, config: dict[str, Any]
+) -> None:
+    client_in(config, "implicit")["require_pkce"] = True
+    service.reload(config)
     page = await app_of("implicit").login(
         response_type="token", scope="api1", code_challenge=None, code_challenge_method=None
     )
