@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from service.config.schema.file import Ui
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
+from service.model.types import LinkName
 
 PACKAGE = Path(__file__).parents[2]
 BUILT_IN = next(  # a wheel holds them in the package, a checkout beside it
@@ -23,6 +24,12 @@ _FOLDER = "tenants/"
 def folders_of(templates: Path | None) -> tuple[Path, ...]:
     """Return the folders of templates, styles and translations, the operator's own first."""
     return (BUILT_IN,) if templates is None else (templates, BUILT_IN)
+
+
+class Links(dict[LinkName, str]):
+    """The operator's pages by their names; a template finds None for one that there is not."""
+
+    __getattr__ = dict.get
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -45,7 +52,7 @@ class Looks(msgspec.Struct, frozen=True):
             logo = f"/static/{_FOLDER}{tenant.name}{tenant.logo.suffix.lower()}"
         context: dict[str, object] = {"tenant": replace(tenant, logo_uri=logo)}
         if tenant.links:
-            context["service_links"] = {**self.ui.links, **tenant.links}
+            context["service_links"] = Links(self.ui.links | tenant.links)
         if tenant.accent or tenant.background:
             context["colours"] = f"{_FOLDER}{tenant.name}.css"
         return Look(context, logo)

@@ -20,7 +20,7 @@ from service.web.endpoint import NO_STORE, NOSNIFF, Answer, Direct, Fields, Mess
 from service.web.pages import display
 from service.web.pages.assets import Assets
 from service.web.pages.cookies import YEAR, Cookie, Cookies
-from service.web.pages.looks import Looks, folders_of, style_sheet
+from service.web.pages.looks import Links, Looks, folders_of, style_sheet
 from service.web.pages.templates import compile_templates, render, set_up
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Pages:
             "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
             if isinstance(logo, Path)
             else logo,
-            "service_links": self._ui.links,
+            "service_links": Links(self._ui.links),
             "url": self.url,
             "has_asset": self._has_asset,
             "is_web": _is_web,

@@ -161,6 +161,7 @@ def set_up(app: web.Application, templates: Path | None, names: Mapping[str, obj
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        cache_size=-1,
     )
     own: Any = environment.globals
     own.update(names)
