@@ -135,6 +135,12 @@ async def login_page(features: Features, _: Path, __: int) -> Requests:
     return Requests(path=path, cookie=_cookies(features, {Cookie.BROWSER: BROWSER}), shows=parked)
 
 
+async def own_login_page(features: Features, _: Path, __: int) -> Requests:
+    """The same for a browser that no client has sent."""
+    cookie = _cookies(features, {Cookie.BROWSER: BROWSER})
+    return Requests(path="/account/login", cookie=cookie, shows='id="login-form"')
+
+
 async def login(features: Features, folder: Path, most: int) -> Requests:
     """Users sign in with a password whose hash costs next to nothing, and go on to the client with a code."""
     parked = await _park(features, authorization_query(), most)
@@ -350,6 +356,13 @@ BROWSER_WORKS: tuple[Work, ...] = (
         prepare=login_page,
         floor="login-page",
         round_trips=2,
+        at_least=0.66,
+    ),
+    Work(
+        name="login page, no client",
+        prepare=own_login_page,
+        floor="own-login-page",
+        round_trips=1,
         at_least=0.66,
     ),
     Work(

@@ -87,7 +87,7 @@ PAGE = """\
 {% for name, value in fields %}<input name="{{ name }}" value="{{ value }}">{% endfor %}
 {% if error %}<p>{{ error }}</p>{% endif %}<button>{{ button }}</button></form>FILLED{% endblock %}
 """
-SIZES = {"login": 3362, "device": 1543, "form_post": 1541, "logout": 1501}
+SIZES = {"login": 3361, "own_login": 3017, "device": 1543, "form_post": 1541, "logout": 1501}
 """Bytes of the service's pages."""
 FIELDS = [("csrf", "c" * 44), ("request", "r" * 28), ("username", ""), ("password", "")]
 TEXTS = {"lang": "en", "title": "Sign in", "icon": "/static/icon.svg", "style": "/static/style.css"}
@@ -115,6 +115,7 @@ class BrowserFloor:
             "authorize-pushed": self.authorize_pushed,
             "authorize-parked": self.authorize_parked,
             "login-page": self.login_page,
+            "own-login-page": self.own_login_page,
             "login": self.login,
             "consent": self.consent,
             "userinfo-reference": self.userinfo_reference,
@@ -159,6 +160,10 @@ class BrowserFloor:
         _open(self.parked)
         await self._ask(("SET", f"{PARKED}:wc", DIGEST, "EX", TTL))
         return _page(request, "login")
+
+    async def own_login_page(self, request: web.Request) -> web.Response:
+        """A page, and no challenge."""
+        return _page(request, "own_login")
 
     async def login(self, request: web.Request) -> web.Response:
         """A request read, a password verified in a thread, a session and a code written."""
