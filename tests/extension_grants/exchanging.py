@@ -20,7 +20,7 @@ class ExchangeGrant:
 
     async def handle(self, request: TokenRequest) -> DerivedGrant | OAuthError:
         """Derive a token from the parameter `token`."""
-        source = await self._active_tokens.find(request.params.require("token"))
+        source = await self._active_tokens.find_to_derive_from(request.params.require("token"))
         if source is None:
             return InvalidGrant("the token is not active")
         act = {"sub": request.client.client_id}
