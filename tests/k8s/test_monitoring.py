@@ -179,7 +179,7 @@ def test_a_panel_shows_the_threshold_of_its_alert(title: str, alert: str) -> Non
 def test_the_dashboard_shows_each_metric_of_webhooks_that_an_alert_asks_for() -> None:
     asked = " ".join(str(rule["expr"]) for rule in alerts().values())
     metrics = set(re.findall(r"token_service_webhooks?_\w+", asked))
-    assert len(metrics) == 5
+    assert len(metrics) == 6
     assert metrics <= set(re.findall(r"\w+", " ".join(queries())))
 
 
