@@ -209,9 +209,15 @@ def _error_answer(error: OAuthError) -> Answer:
 
 def _http_error(error: web.HTTPException) -> Answer:
     """Return aiohttp's error (404, 405, 413) without its text, which may echo the request."""
-    content = {"error": InvalidRequest.code, "error_description": HTTPStatus(error.status).phrase}
     headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else None
-    return json_answer(content, status=error.status, headers=headers)
+    return answer_by_status(error.status, headers)
+
+
+def answer_by_status(status: int, headers: dict[str, str] | None = None) -> Answer:
+    """Return an error that says no more than its status, for a request that no endpoint has seen."""
+    error = ServerError if status == HTTPStatus.INTERNAL_SERVER_ERROR else InvalidRequest
+    content = {"error": error.code, "error_description": HTTPStatus(status).phrase}
+    return json_answer(content, status=status, headers=headers)
 
 
 GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)

@@ -129,6 +129,9 @@ async def test_unfinished_head_has_the_same_limit_as_a_finished_one(connect: Ope
     )
     answer = await asyncio.wait_for(reader.read(), 30)
     assert answer.startswith(b"HTTP/1.1 431 ")
+    assert answer.endswith(
+        b'\r\n\r\n{"error":"invalid_request","error_description":"Request Header Fields Too Large"}'
+    )
     assert b"xxx" not in answer
 
 

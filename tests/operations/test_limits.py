@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,6 +23,8 @@ HEAD = (
         b"GET / HTTP/1.1\r\nAuthorization %s\r\n\r\n" % SECRET,
         b"GET / HTTP/9.9.9 %s\r\n\r\n" % SECRET,
         b"GET /%s\x00 HTTP/1.1\r\n\r\n" % SECRET,
+        b"GET /%s\xc3\xa9 HTTP/1.1\r\n\r\n" % SECRET,
+        b"GET /connect/authorize?state=%s\xc3\xa9 HTTP/1.1\r\n\r\n" % SECRET,
         b"%s\r\n\r\n" % SECRET,
         b"\x16\x03\x01\x02\x00" + SECRET,
         b"GET / HTTP/1.1\r\nAuthorization: Bearer %s\r\n\r\n" % (SECRET * 2000),
@@ -39,6 +42,9 @@ async def test_nothing_is_echoed(
     answer = await _exchange(service, sent)
     assert answer.split()[1].startswith(b"4")
     assert b"x-request-id: " in answer.lower()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-type: application/json" in head.lower()
+    assert json.loads(body)["error"] == "invalid_request"
     assert SECRET not in answer
     assert SECRET.decode() not in capfd.readouterr().err
 

@@ -15,7 +15,7 @@ from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
 from service.web.admission import MAX_HEAD_BYTES, readable
-from service.web.gate import GATE, REQUEST_ID, Handler, new_request_id
+from service.web.gate import GATE, REQUEST_ID, Handler, answer_by_status, new_request_id
 from service.web.server.accepting import BACKLOG, AcceptQueue, ServerTls, TlsAcceptor
 from service.web.server.connections import (
     CONNECTIONS,
@@ -39,12 +39,6 @@ _IDLE_SECONDS = 75
 
 _REQUEST_LINE_BYTES = 100
 """The method, the version and separators, which the limit of a head does not count."""
-
-_HEADERS = {
-    "Server": "token-service",  # or aiohttp names its version
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-}
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -225,10 +219,16 @@ class _RoutedConnection(RequestHandler):
         self._connections.begin_head(self)
         self._unfinished += size
         if self._unfinished > MAX_HEAD_BYTES + _REQUEST_LINE_BYTES and self.transport is not None:
-            fields = {REQUEST_ID: new_request_id(), **_HEADERS, "Content-Length": "0"}
+            status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE  # RFC 6585 §5
+            answer = answer_by_status(status)
+            fields = {
+                **answer.fields.headers,
+                "Content-Length": str(len(answer.body)),
+                **_headers(),
+            }
             lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-            status = "HTTP/1.1 431 Request Header Fields Too Large"  # RFC 6585 §5
-            self.transport.write(f"{status}\r\n{lines}Connection: close\r\n\r\n".encode())
+            head = f"HTTP/1.1 {status.value} {status.phrase}\r\n{lines}Connection: close\r\n\r\n"
+            self.transport.write(head.encode() + answer.body)
             self.force_close()
 
     def log_exception(self, *args: object, **details: object) -> None:
@@ -244,17 +244,21 @@ class _RoutedConnection(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """Answer with nothing that the caller sent: aiohttp's own answer and log line quote it."""
-        identifier = new_request_id()
+        headers = _headers()
+        identifier = headers[REQUEST_ID]
         if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-            text = "bad request"
-            log.info(text, status=status, request_id=identifier, kind=type(exc).__name__)
+            kind = type(exc).__name__
+            log.info("bad request", status=status, request_id=identifier, kind=kind)
         else:
-            text = "internal server error"
-            log.error(text, status=status, request_id=identifier, exc_info=exc)
+            log.error("internal server error", status=status, request_id=identifier, exc_info=exc)
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun and cannot become another one")
-        answer = web.Response(
-            status=status, text=text, headers={REQUEST_ID: identifier, **_HEADERS}
-        )
+        answer = answer_by_status(status).for_aiohttp()
+        answer.headers.update(headers)
         answer.force_close()
         return answer
+
+
+def _headers() -> dict[str, str]:
+    """Return the header fields of an answer that the gate does not make; aiohttp would name its version."""
+    return {REQUEST_ID: new_request_id(), "Server": "token-service"}
