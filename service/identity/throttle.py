@@ -55,23 +55,25 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
         self, username: str, address: str, *others: Read[T]
     ) -> tuple[Failures, Sequence[T | None]]:
         """Return what is known of failures before an attempt, and what else is read in the same round trip."""
-        counters = self._limits_by_key(username, address)
+        pairs, wider = self._find_limits(username, address)
+        counters = {**pairs, **wider}
         reads: list[Read[Any]] = [*others, *[Read(key, int) for key in counters]]
         values = await self.kv.read(*reads)
         counts = values[len(others) :]
         found = {key: count or 0 for key, count in zip(counters, counts, strict=True)}
         failures = Failures(
             are_too_many=any(found[key] >= limit for key, limit in counters.items()),
-            of_pair=tuple([key for key in self._limits_of_pairs(username, address) if found[key]]),
+            of_pair=tuple([key for key in pairs if found[key]]),
         )
         return failures, values[: len(others)]
 
     async def count_failure(self, username: str, address: str) -> bool:
         """Count a failure, and return whether it locks. Not to be called while it is locked."""
-        counters = self._limits_by_key(username, address)
+        pairs, wider = self._find_limits(username, address)
+        counters = {**pairs, **wider}
         counts: list[int] = await self.kv.write(
             *[verbs.count(key, self.limits.login_window) for key in counters],
-            *self._note_pairs(username, self._limits_of_pairs(username, address)),
+            *self._note_pairs(username, pairs),
         )
         # Or more: a count whose answer was lost is repeated, and skips a number.
         full = [
@@ -87,16 +89,13 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
 
         The pairs come first: attempts from a place that is locked do not lock the account elsewhere.
         """
-        pairs, others = (
-            self._limits_of_pairs(username, address),
-            self._wider_limits(username, address),
-        )
+        pairs, wider = self._find_limits(username, address)
         left = self.limits.login_failures
-        for counters in (pairs.items(), others.items()):
+        for counters in (pairs.items(), wider.items()):
             keys = [key for key, _ in counters]
             counts: list[int] = await self.kv.write(
                 *[verbs.count(key, self.limits.login_window) for key in keys],
-                *(self._note_pairs(username, pairs) if keys == [*others] else ()),
+                *(self._note_pairs(username, pairs) if keys == [*wider] else ()),
             )
             rest = [limit - count for (_, limit), count in zip(counters, counts, strict=False)]
             full = [key for key, some in zip(keys, rest, strict=True) if some == 0]
@@ -108,11 +107,8 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
 
     async def give_back(self, username: str, address: str) -> None:
         """Count an attempt no longer that was right, and forget the failures of this account at this address."""
-        pairs, others = (
-            self._limits_of_pairs(username, address),
-            self._wider_limits(username, address),
-        )
-        await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, others))
+        pairs, wider = self._find_limits(username, address)
+        await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, wider))
 
     async def clear(self, failures: Failures) -> None:
         """Forget the failures of this account at this address: its owner signed in. Without any, nothing is written."""
@@ -136,26 +132,18 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     def _pairs(self) -> Index:
         return Index(self.prefix, f"{self.name}p", MOST_PLACES)
 
-    def _limits_by_key(self, username: str, address: str) -> Mapping[str, int]:
-        return {
-            **self._limits_of_pairs(username, address),
-            **self._wider_limits(username, address),
-        }
+    def _find_limits(
+        self, username: str, address: str
+    ) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return the limits of the account at this network and at the site around it, as one site is not many places; and the wider ones.
 
-    def _limits_of_pairs(self, username: str, address: str) -> Mapping[str, int]:
-        """Return the limits of the account at this network, and at the site around it: one site is not many places."""
+        Those are of the account from everywhere, and of the network and the site for all accounts.
+        """
         account, few = fold_username(username), self.limits.login_failures
-        places = networks_of(address).items()
-        return {self._key("pair", account, place): few * share for place, share in places}
-
-    def _wider_limits(self, username: str, address: str) -> Mapping[str, int]:
-        """Return the limits of the account from everywhere, and of the network and site for all accounts."""
-        account, many = fold_username(username), self.limits.login_failures * WIDER
-        places = networks_of(address).items()
-        return {
-            self._key("account", account): many,
-            **{self._key("address", place): many * share for place, share in places},
-        }
+        places, many = networks_of(address).items(), few * WIDER
+        pairs = {self._key("pair", account, place): few * share for place, share in places}
+        wider = {self._key("address", place): many * share for place, share in places}
+        return pairs, {self._key("account", account): many, **wider}
 
     def _key(self, *parts: str) -> str:
         return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:{self.name}"
