@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -70,7 +70,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Locales(msgspec.Struct, frozen=True, kw_only=True):
+class Locales(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The configured languages."""
 
     folders: Sequence[Path]
@@ -115,15 +115,23 @@ class Locales(msgspec.Struct, frozen=True, kw_only=True):
 
     def choose(self, *tags: str, accept_language: str | None) -> str:
         """Return the first of these languages that is on offer, else the first that the browser prefers (RFC 9110 §12.5.4)."""
-        known = {tag.lower(): tag for tag in self.tags}
-        scripts = {_script_of(tag): tag for tag in reversed(self.tags)}
-        for preferred in (tags, _parse_accept_language(accept_language or "")):
+        known, scripts = self._by_name, self._by_script
+        sent = (accept_language or "")[:MAX_ACCEPT_LANGUAGE_LENGTH]
+        for preferred in (tags, _parse_accept_language(sent)):
             for name in map(_tag, preferred[:MOST_PREFERENCES]):
                 if chosen := negotiate_locale([name.lower()], known, sep="-"):
                     return known[chosen.lower()]
                 if (script := _script_of(name)) in scripts:
                     return scripts[script]
         return self.default
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, str]:
+        return {tag.lower(): tag for tag in self.tags}
+
+    @cached_property
+    def _by_script(self) -> Mapping[tuple[str, str] | None, str]:
+        return {_script_of(tag): tag for tag in reversed(self.tags)}
 
 
 def has_messages(folders: Iterable[Path], name: str) -> bool:
@@ -218,10 +226,11 @@ def _script_of(tag: str) -> tuple[str, str] | None:
     return language, script
 
 
-def _parse_accept_language(header: str) -> list[str]:
-    qualities = read_qualities(header[:MAX_ACCEPT_LANGUAGE_LENGTH])
+@lru_cache(maxsize=256)
+def _parse_accept_language(header: str) -> tuple[str, ...]:
+    qualities = read_qualities(header)
     by_preference = sorted(qualities, key=qualities.__getitem__, reverse=True)
-    return [name for name in by_preference if name and qualities[name] > 0]
+    return tuple([name for name in by_preference if name and qualities[name] > 0])
 
 
 def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
