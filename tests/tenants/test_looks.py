@@ -101,6 +101,33 @@ async def test_a_reload_changes_the_look(
     assert b"new" in (await app.service.get(source)).body
 
 
+class TestOwnTemplate:
+    """A template of the operator that writes the name of a tenant's file."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+        templates = tmp_path / "templates"
+        templates.mkdir()
+        (templates / "login.html").write_text(
+            '<link rel="stylesheet" href="{{ url(\'/static/tenants/acme.css\') }}">'
+        )
+        config["ui"]["templates"] = str(templates)
+        return config
+
+    async def test_finds_the_file_after_a_reload(
+        self, app: ClientApp, reload: Callable[..., None]
+    ) -> None:
+        def change(config: dict[str, Any]) -> None:
+            config["tenants"][0]["accent"] = "#0c6b62"
+
+        await app.authorize(acr_values=ACME)
+        reload(change)
+        page = await app.authorize(acr_values=ACME)
+        answer = await app.service.get(style_sheets(page)[0])
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert "--accent: #0c6b62;" in answer.body.decode()
+
+
 async def test_the_account_looks_as_the_users_tenant(app: ClientApp) -> None:
     await app.code("alice")
     page = await app.browser.get("/account")

@@ -18,7 +18,8 @@ PACKAGE = Path(__file__).parents[2]
 BUILT_IN = next(  # a wheel holds them in the package, a checkout beside it
     folder for folder in (PACKAGE / "templates", PACKAGE.parent / "templates") if folder.is_dir()
 )
-_FOLDER = "tenants/"
+FOLDER = "tenants/"
+"""Of the static files of tenants."""
 
 
 def folders_of(templates: Path | None) -> tuple[Path, ...]:
@@ -49,19 +50,19 @@ class Looks(msgspec.Struct, frozen=True):
             return Look({"tenant": None})
         logo = tenant.logo if isinstance(tenant.logo, str) else tenant.logo_uri
         if isinstance(tenant.logo, Path):
-            logo = f"/static/{_FOLDER}{tenant.name}{tenant.logo.suffix.lower()}"
+            logo = f"/static/{FOLDER}{tenant.name}{tenant.logo.suffix.lower()}"
         context: dict[str, object] = {"tenant": replace(tenant, logo_uri=logo)}
         if tenant.links:
             context["service_links"] = Links(self.ui.links | tenant.links)
         if tenant.accent or tenant.background:
-            context["colours"] = f"{_FOLDER}{tenant.name}.css"
+            context["colours"] = f"{FOLDER}{tenant.name}.css"
         return Look(context, logo)
 
     def find_file(self, name: str) -> bytes | None:
         """Return a static file of a tenant by its path, such as tenants/acme.css."""
-        if not name.startswith(_FOLDER):
+        if not name.startswith(FOLDER):
             return None
-        stem, _, suffix = name.removeprefix(_FOLDER).rpartition(".")
+        stem, _, suffix = name.removeprefix(FOLDER).rpartition(".")
         tenant = self.registry.current.tenants.get(stem)
         if tenant is None:
             return None

@@ -17,7 +17,7 @@ from jinja2.visitor import NodeTransformer
 
 from service.config.problem import CannotServe, Finding
 from service.config.schema.file import ConfigurationFile
-from service.web.pages.looks import BUILT_IN, folders_of
+from service.web.pages.looks import BUILT_IN, FOLDER, folders_of
 
 if TYPE_CHECKING:
     from service.web.pages.locales import Language
@@ -26,7 +26,7 @@ FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 """The filters of templates: methods of `Language`."""
 
 CONSTANT = ("_", "url", "has_asset")
-"""The functions of templates whose value for the same arguments is the same on every page of a language."""
+"""The functions of templates whose value for the same arguments is the same on every page of a language, but for files of tenants."""
 
 
 class PageContext(Context):
@@ -101,7 +101,7 @@ class Constants(NodeTransformer):
         self.generic_visit(node)
         function = self.find_function(node.node)
         values = [*node.args, *[one.value for one in node.kwargs]]
-        if function is None or not all(isinstance(one, nodes.Const) for one in values):
+        if function is None or not all(map(_is_constant, values)):
             return node
         if node.dyn_args is not None or node.dyn_kwargs is not None:
             return node
@@ -133,6 +133,11 @@ class Constants(NodeTransformer):
         module = self.modules.get(called.node.name)
         macro: Callable[..., Any] | None = getattr(module, called.attr, None)
         return macro
+
+
+def _is_constant(value: nodes.Node) -> bool:
+    """Return whether an argument has the same value on every page; a reload may change the file of a tenant."""
+    return isinstance(value, nodes.Const) and FOLDER not in str(value.value)
 
 
 def _names_given_in(parsed: nodes.Template) -> Iterator[str]:
