@@ -12,7 +12,7 @@ from service.identity.access import Authorizations, Consents
 from service.identity.factors.guesses import Guesses
 from service.identity.factors.stored import EnrolledFactors, methods_of, remove_all
 from service.identity.sessions import Sessions
-from service.identity.throttle import Throttle
+from service.identity.throttle import Throttle, account_of_code
 from service.identity.users import Directory
 from service.model.authorization import Authorization
 from service.model.handle import digest
@@ -99,3 +99,6 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
             await self.password_throttle.forget(user.username)
         await self.factor_throttle.forget(digest(subject))
         await self.guesses.forget(subject)
+        code = account_of_code(subject)
+        await self.password_throttle.forget(code)
+        await self.guesses.forget_everywhere(code)

@@ -17,7 +17,7 @@ from service.clock import clock
 from service.identity.factors.guesses import Guesses
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.identity.sessions import Sessions
-from service.identity.throttle import Throttle
+from service.identity.throttle import Throttle, account_of_code
 from service.identity.users import Directory
 from service.keys import jose
 from service.keys.algorithms import SIGNING_ALGORITHMS
@@ -269,19 +269,18 @@ class UserCodes(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidUserCode("user_code is not the user's")
 
     async def _is_right(self, given: str, user: User, client: Client) -> bool:
-        account, place = f"\0{user.sub}", f"client {client.client_id}"  # no user name, no address
+        account, place = account_of_code(user.sub), f"client {client.client_id}"  # no address
         async with self.turns.place(place), self.turns.turn(place):
             failures, _ = await self.throttle.find(account, place)
             if failures.are_too_many:
                 return False
-            in_a_row = f"{place} {account}"
-            if not await self.guesses.take(in_a_row):
+            if not await self.guesses.take(account, place):
                 return False
             is_readable = is_plain_text(given, longest=MAX_PASSWORD)
             code = given if is_readable else ""
             if await self.passwords.verifies(code, user.ciba_user_code) and is_readable:
                 await self.throttle.clear(failures)
-                await self.guesses.forget(in_a_row)
+                await self.guesses.forget(account, place)
                 return True
             await self.throttle.count_failure(account, place)
         return False

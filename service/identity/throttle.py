@@ -29,6 +29,11 @@ MOST_PLACES = 10_000
 """Addresses whose failures at one account are forgotten at once."""
 
 
+def account_of_code(subject: str) -> str:
+    """Return the account under which wrong codes for a user's CIBA requests count, which is no user name."""
+    return f"\0{subject}"
+
+
 class Failures(msgspec.Struct, frozen=True, kw_only=True):
     """The failures that count for an attempt."""
 

@@ -11,23 +11,29 @@ import pytest
 from service.events.admin import AdminAction
 from service.events.factors import FactorRemoved
 from service.events.users import SessionEnded
-from tests.admin.conftest import ALICE, Admin
+from tests.admin.conftest import ALICE, Admin, token_of
+from tests.ciba.consumption import Device, ciba_client
+from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import register
-from tests.driving.registry import client_in
+from tests.driving.registry import client_in, password_of
 from tests.driving.service import Answer, RunningService
 from tests.factors.phone import Phone
 from tests.logout.relying_party import relying_party
 
 USER = f"/admin/users/{ALICE}"
+LOCKOUT = 901
 
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """Clients that register themselves, and few wrong passwords."""
+    """Clients that register themselves, few wrong passwords, and a user with a CIBA code."""
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     config["limits"] = {"login_failures": 2}
+    config["clients"].append(ciba_client("till", client_in(config, "web")["client_secrets"]))
+    bob = next(user for user in config["users"]["list"] if user["username"] == "bob")
+    bob["ciba_user_code"] = password_of("code")
     return config
 
 
@@ -136,6 +142,26 @@ async def test_locked_user_signs_in_after_the_unlock(admin: Admin, service: Runn
     assert (await sign_in("alice-password")).refusal == (400, "invalid_grant")
     assert (await admin("POST", f"{USER}/unlock")).status == 204
     assert (await sign_in("alice-password")).status == 200
+
+
+@pytest.mark.rfc("ciba#7.1")
+@pytest.mark.parametrize("rounds", [1, 10], ids=["few wrong codes", "many wrong codes"])
+async def test_locked_ciba_code_is_accepted_after_the_unlock(
+    service: RunningService, clock: Clock, rounds: int
+) -> None:
+    till = Device(service)
+    right = {"login_hint": "bob", "user_code": "code-password"}
+    for _ in range(rounds):
+        for _ in range(2):
+            await till.ask(login_hint="bob", user_code="wrong")
+        clock.forward(seconds=LOCKOUT)
+    for _ in range(2):
+        await till.ask(login_hint="bob", user_code="wrong")
+    assert (await till.ask(**right)).refusal == (400, "invalid_user_code")
+    token = await token_of(service, "operations")
+    unlocked = await service.admin("POST", "/admin/users/88421113/unlock", token)
+    assert unlocked.status == 204
+    assert (await till.ask(**right)).status == 200
 
 
 async def test_registered_client_is_deleted_and_its_tokens_end(
