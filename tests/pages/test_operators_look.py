@@ -106,6 +106,31 @@ def test_an_operators_macros_get_what_the_template_gives_them(
     assert (Browser(tmp_path).sees("error.html").text or "").strip() == shown
 
 
+OF_0_2_0 = (
+    "mark()",
+    "script()",
+    'logo("https://rp.example/logo.svg", "RP")',
+    'hidden("token", "")',
+    'alert("error", "No")',
+    'stranger("rp.example", id="stranger")',
+    'check("scope", "Read", true)',
+    'external("https://rp.example", "RP")',
+    'claim_name("email")',
+)
+"""Calls of the macros that templates could use in 0.2.0, whose operators have templates of their own."""
+
+
+@pytest.mark.parametrize("call", OF_0_2_0)
+def test_an_operators_template_of_an_earlier_release_finds_its_macros(
+    tmp_path: Path, call: str
+) -> None:
+    own = '{% import "components.html" as ui %}<main>{{ ui.CALLED }}</main>'
+    write(tmp_path, "error.html", own.replace("CALLED", call))
+    shown = (Browser(tmp_path).sees("error.html").text or "").strip()
+    assert shown != "<main></main>"
+    assert "{{" not in shown
+
+
 def test_an_operators_style_sheet_comes_after_ours(tmp_path: Path) -> None:
     write(tmp_path, "static/custom.css", ":root { --accent: rebeccapurple }")
     links = Elements(Browser(tmp_path).sees("error.html")).every("link", rel="stylesheet")
