@@ -32,6 +32,8 @@ from service.keys.sealing import Seal, Unreadable
 from service.keys.verify_only import VerifyOnlyKeys, current
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
+_GONE = "the store has lost the signing keys, and new ones are made: restore the backup (docs/operations/redis.md), or everybody signs in again"
+
 log = structlog.stdlib.get_logger(__name__)
 
 Change = Callable[[Keys, int], Awaitable[Keys]]
@@ -129,6 +131,9 @@ class StoredKeys(msgspec.Struct, kw_only=True):
         """Make one change to the record; if another replica was faster, again from what it wrote."""
         while True:
             old, keys = await read_record(self.kv, self.prefix)
+            if old is None and self._keys:
+                # Nothing is put back: with the keys, the marks of revoked tokens are gone.
+                log.warning(_GONE, kids=[key.kid for key in self._keys])
             await self._open_all(keys)
             now, self._keys = self.now(), keys
             self._require_usable(now)

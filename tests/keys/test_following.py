@@ -38,6 +38,21 @@ async def test_following_goes_on_after_a_failure(monkeypatch: pytest.MonkeyPatch
     task.cancel()
 
 
+async def test_keys_that_the_store_has_lost_are_named_once(
+    fleet: Fleet, capfd: pytest.CaptureFixture[str]
+) -> None:
+    replica = await fleet.started()
+    (lost,) = replica.keys
+    assert "has lost the signing keys" not in capfd.readouterr().out
+    await fleet.kv.write(("DEL", "ts:keys"))
+    await replica.refresh()
+    await replica.refresh()
+    (made,) = replica.keys
+    assert made.kid != lost.kid
+    shown = capfd.readouterr().out
+    assert shown.count("has lost the signing keys") == shown.count(lost.kid) == 1
+
+
 def source_of(settings: Signing, fleet: Fleet) -> KeySource:
     return build_key_source(
         settings,
