@@ -5,6 +5,7 @@ All of it takes linear time; the router's time grows with the square of the path
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import chain
 
@@ -17,6 +18,11 @@ MAX_HEAD_BYTES = 65536
 MAX_PATH_LENGTH = 2048
 _SEPARATORS = 4
 """The colon, the space and the line break of a header."""
+
+names_host = re.compile(
+    r"(?:\[[0-9A-Fa-f:.v]+\]|[\w.~!$&'()*+,;=%-]*)(?::[0-9]*)?", re.ASCII
+).fullmatch
+"""Finds whether the value of `Host` is one (RFC 9110 §7.2, RFC 3986 §3.2.2)."""
 
 _VERSION_IS_UNKNOWN = web.RequestKey("version_is_unknown", bool)
 
@@ -60,6 +66,8 @@ def reason_to_refuse(request: web.Request, *, is_routed: bool) -> web.HTTPExcept
 
 def _reason_in_headers(request: web.Request) -> web.HTTPException | None:
     headers, is_http_1_0 = request.headers, request.version == HttpVersion10
+    if not names_host(headers.get("Host", "")):
+        return web.HTTPBadRequest()  # RFC 9112 §3.2
     if "Transfer-Encoding" in headers:
         codings = ",".join(headers.getall("Transfer-Encoding"))
         if is_http_1_0:

@@ -110,6 +110,10 @@ async def test_answers_come_in_the_order_of_the_requests(service: RunningService
         b"Host: x\r\nContent-Length : 3\r\n\r\nabc",
         b"Host: x\r\n Folded: 3\r\n\r\n",
         b"Host: x\r\nHost: y\r\nContent-Length: 3\r\n\r\nabc",
+        b"Host: x y\r\nContent-Length: 3\r\n\r\nabc",
+        b"Host: x/y\r\nContent-Length: 3\r\n\r\nabc",
+        b"Host: a@x\r\nContent-Length: 3\r\n\r\nabc",
+        b"Host: \xc3\xa9\r\nContent-Length: 3\r\n\r\nabc",
         b"Host: x\r\nContent-Type: a/b\r\ncontent-type: c/d\r\nContent-Length: 3\r\n\r\nabc",
     ],
     ids=[
@@ -119,6 +123,10 @@ async def test_answers_come_in_the_order_of_the_requests(service: RunningService
         "space before colon",
         "folded",
         "two hosts",
+        "host with a space",
+        "host with a path",
+        "host with a user",
+        "host with another letter",
         "two types",
     ],
 )
@@ -129,6 +137,13 @@ async def test_request_that_proxies_read_differently_is_refused(
     answer = await _exchange(service, [b"POST /connect/token HTTP/1.1\r\n" + head])
     assert answer.split()[1] == b"400"
     assert answer.count(b"HTTP/1.") == 1
+
+
+@pytest.mark.parametrize("host", [b"", b"x:", b"x_y.example:80", b"[::1]:8080", b"10.0.0.1"])
+@pytest.mark.rfc("9110#7.2")
+async def test_every_host_is_served(service: RunningService, host: bytes) -> None:
+    answer = await _exchange(service, [LAST.replace(b"Host: x", b"Host: " + host)])
+    assert answer.split()[1] == b"200"
 
 
 BROWSER = b"Host: x\r\nX-Request-ID: one\r\nAccept: text/html\r\n"

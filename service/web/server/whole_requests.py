@@ -6,6 +6,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec.structs import replace
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from service.web.admission import names_host
 from service.web.endpoint import DirectRoutes, WholeRequest
 from service.web.proxy import Mount
 
@@ -110,7 +111,7 @@ def _is_ordinary(headers: CIMultiDict[str]) -> bool:
     names = {name.lower() for name in headers}
     return (
         len(names) == len(headers)
-        and "host" in names  # RFC 9112 §3.2
+        and names_host(headers.get("Host", " ")) is not None  # RFC 9112 §3.2
         and names.isdisjoint(_UNUSUAL)
         and headers.get("Connection", _PERSISTENT).lower() == _PERSISTENT
     )
