@@ -20,7 +20,7 @@ from service.protocol.octets import random_text
 from service.protocol.params import Params
 from service.store.room import Room
 from service.store.stores import Stores
-from service.store.verbs import Command
+from service.store.verbs import Command, Read
 
 PUSHED = "urn:ietf:params:oauth:request_uri:"
 """The beginning of a request_uri that this service has made (RFC 9126 §2.2)."""
@@ -31,8 +31,10 @@ LIFETIME = 15 * 60
 MAX_BYTES = 8 * 1024
 """Of one request: a caller needs no secret to have it kept."""
 
+Found = tuple[SealedRequest | None, str | None]
+"""A request as it is kept, and the first attempt to answer it."""
+
 _ANSWERED = "this was answered already: go back to the application"
-_MAX_ID_LENGTH = 64
 _PURPOSE = b"parameters"
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
@@ -142,9 +144,13 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
         """Return the request with this id; raise InvalidRequest if another browser began it."""
         return _of_browser(await self.read(parked_id), browser)
 
-    async def find_or_bind(self, parked_id: str, *, browser: str) -> ParkedRequest:
-        """Return the request, which becomes this browser's if it came by cross-site POST."""
-        parked = await self.read(parked_id)
+    def open(self, parked_id: str, found: Found, *, browser: str) -> ParkedRequest:
+        """Return the request that was found by `reads`, likewise."""
+        return _of_browser(_open(parked_id, found), browser)
+
+    async def open_or_bind(self, parked_id: str, found: Found, *, browser: str) -> ParkedRequest:
+        """Return the request that was found by `reads`, which becomes this browser's if it came by cross-site POST."""
+        parked = _open(parked_id, found)
         if parked is not None and parked.record.browser_digest is None:
             await self._rewrite(parked_id, replace(parked.record, browser_digest=digest(browser)))
             return await self.find(parked_id, browser=browser)  # another may have been faster
@@ -159,15 +165,12 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
 
     async def read(self, parked_id: str) -> ParkedRequest | None:
         """Return the request for any browser; raise AlreadyAnswered if it was answered."""
-        if len(parked_id) > _MAX_ID_LENGTH:
-            return None
+        return _open(parked_id, await self.stores.kv.read(*self.reads(parked_id)))
+
+    def reads(self, parked_id: str) -> tuple[Read[SealedRequest], Read[str]]:
+        """Return what reads the request and the answer to it."""
         place, stores = self._place(parked_id), self.stores
-        record, answer = await stores.kv.read(
-            stores.parked.read(place), stores.parked_answers.read(place)
-        )
-        if answer is not None:
-            raise AlreadyAnswered(_ANSWERED)
-        return None if record is None else _open(parked_id, record)
+        return stores.parked.read(place), stores.parked_answers.read(place)
 
     async def _rewrite(self, parked_id: str, record: SealedRequest) -> None:
         """Keep it as it is now, for what is left of its time."""
@@ -189,7 +192,12 @@ def _of_browser(parked: ParkedRequest | None, browser: str) -> ParkedRequest:
     return parked
 
 
-def _open(parked_id: str, record: SealedRequest) -> ParkedRequest | None:
+def _open(parked_id: str, found: Found) -> ParkedRequest | None:
+    record, answer = found
+    if answer is not None:
+        raise AlreadyAnswered(_ANSWERED)
+    if record is None:
+        return None
     try:
         values = _decode(open_by_id(record.sealed, parked_id, _PURPOSE))
     except (Unreadable, msgspec.MsgspecError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from service.model.session import SentCookies, Session
 from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
 from service.protocol.errors import InvalidRequest
 from service.protocol.octets import random_text
+from service.store.verbs import Read
 
 
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,28 +71,33 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
     enrolled: EnrolledFactors
 
     async def find(
-        self, sent: SentCookies, *, fresh_login: str = "", note_use: bool = True
-    ) -> Visitor:
-        """Return the browser's mark, new if it has none, and the session of an active user, which is used by that."""
+        self,
+        sent: SentCookies,
+        *others: Read[Any],
+        fresh_login: str = "",
+        note_use: bool = True,
+    ) -> tuple[Visitor, tuple[Any, ...]]:
+        """Return the browser's mark, new if it has none, and the session of an active user, which is used by that; and what else is read with it."""
         browser, partial = sent.browser or random_text(24), None
         if sent.partial_sign_in:
             partial = await self.partial_sign_ins.find(sent.partial_sign_in, browser=browser)
-        session = await self.sessions.find(sent.session) if sent.session else None
+        session, found = await self.sessions.find_and_read(sent.session, *others)
         user_claims = await self.subjects.find_claims(session) if session else None
         if session is None or user_claims is None:
             # A frame of another site sends no session cookie, although a user may be signed in:
             # only a cookie without a session proves that nobody is.
             state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
-            return Visitor(
+            stranger = Visitor(
                 sent=sent,
                 browser=browser,
                 browser_state=state,
                 partial=partial,
                 fresh_login=fresh_login,
             )
+            return stranger, found
         if note_use:
             await self.sessions.touch(session)
-        return Visitor(
+        visitor = Visitor(
             sent=sent,
             browser=browser,
             session=session,
@@ -100,6 +107,7 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
             is_noted=note_use,
             fresh_login=fresh_login,
         )
+        return visitor, found
 
     async def find_missing_step(
         self, sign_in: SignIn, request: AuthorizeRequest | None

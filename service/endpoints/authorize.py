@@ -69,7 +69,8 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         flow, visitor = self.visits.flow, None
         arrival = await self._arrival(request, query_params(request))
         try:
-            visitor = await self.visits.find_visitor(request, note_use=False)
+            cookies = self.visits.cookies.read(request)
+            visitor, _ = await flow.visitors.find(cookies, note_use=False)
             outcome = await flow.begin(arrival, visitor)
         except TooManyRequests:
             raise  # as a page, because the client would only send the user again
@@ -101,7 +102,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         flow, parked_id = self.visits.flow, visit.params.get("request") or ""
         with explain_end(parked_id):
             browser = visit.visitor.browser
-            parked = await flow.parking.find_or_bind(parked_id, browser=browser)
+            parked = await flow.parking.open_or_bind(parked_id, visit.found, browser=browser)
         outcome = await flow.resume(parked, visit.visitor)
         ui_locales = parked.params.get("ui_locales")
         return self.visits.send(request, outcome, visit.visitor, ui_locales)

@@ -62,9 +62,8 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def confirm(self, request: Message) -> Answer:
         """Continue what came by POST, or ask the user."""
-        visitor = await self.visits.find_visitor(request)
         parked_id = query_params(request).get("request")
-        logout = await self._find_parked(parked_id, visitor)
+        visitor, logout = await self._find_parked(request, parked_id)
         if not logout.must_ask(visitor.session):
             return await self._end(request, logout, visitor, parked_id)
         page = self.visits.pages.render(
@@ -89,12 +88,12 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         self.visits.check_form(request, params, leads_to=None)
         if params.get("action") == "cancel":
             return see_other(self.visits.pages.url(ACCOUNT))
-        visitor = await self.visits.find_visitor(request)
-        parked_id, session = params.get("request"), visitor.session
+        parked_id = params.get("request")
+        visitor, logout = await self._find_parked(request, parked_id)
+        session = visitor.session
         if session is not None and session.id != params.get("session_id"):
             step = NextStep(CONFIRM, parked_id or "")
             return self.visits.send(request, step, visitor, None)
-        logout = await self._find_parked(parked_id, visitor)
         return await self._end(request, logout, visitor, parked_id)
 
     async def _end(
@@ -149,13 +148,17 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return True
 
-    async def _find_parked(self, parked_id: str | None, visitor: Visitor) -> LogoutRequest:
-        """Return the parked request; one without parameters if nothing is parked, or no longer."""
-        params = Params({})
+    async def _find_parked(
+        self, request: Message, parked_id: str | None
+    ) -> tuple[Visitor, LogoutRequest]:
+        """Return the visitor and the parked request; one without parameters if nothing is parked, or no longer."""
+        sent, reads = self.visits.cookies.read(request), self.parking.reads(parked_id or "")
+        visitor, found = await self.visits.visitors.find(sent, *reads)
+        params, browser = Params({}), visitor.browser
         with suppress(InvalidRequest):
-            parked = await self.parking.find_or_bind(parked_id or "", browser=visitor.browser)
+            parked = await self.parking.open_or_bind(parked_id or "", found, browser=browser)
             params = parked.params
-        return await self._read(params)
+        return visitor, await self._read(params)
 
     async def _read(self, params: Params) -> LogoutRequest:
         return await read_logout_request(params, self.visits.flow.reader.id_tokens)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InvalidRequest
 from service.store.keyvalue import to_members
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
-from service.store.verbs import Command, steps
+from service.store.verbs import Command, Read, steps
 from service.tokens.liveness import ask_end, is_ended
 
 LONGEST_USER_AGENT = 200
@@ -88,23 +89,33 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
 
     async def find(self, cookie: str) -> Session | None:
         """Return the session with this cookie; its user may have been disabled."""
+        session, _ = await self.find_and_read(cookie)
+        return session
+
+    async def find_and_read(
+        self, cookie: str, *others: Read[Any]
+    ) -> tuple[Session | None, tuple[Any, ...]]:
+        """Return the session with this cookie, likewise, and what else is read in the same round trip."""
         handle = parse_handle(cookie, "session")
         if handle is None:
-            return None
-        session = await self._read(handle.selector)
+            return None, await self.stores.kv.read(*others)
+        session, found = await self._read(handle.selector, *others)
         if session is None or not hmac.compare_digest(session.cookie_digest, handle.digest):
-            return None
-        return session
+            return None, found
+        return session, found
 
     async def find_by_id(self, sid: str) -> Session | None:
         """Return the session with this `sid`, for callers that need no cookie as a proof."""
         if not is_selector(sid):
             return None
-        return await self._read(sid)
+        session, _ = await self._read(sid)
+        return session
 
-    async def _read(self, sid: str) -> Session | None:
-        (session,) = await self.stores.kv.read(self.stores.sessions.read(sid))
-        return session if session is not None and clock() < session.ends_at else None
+    async def _read(self, sid: str, *others: Read[Any]) -> tuple[Session | None, tuple[Any, ...]]:
+        reads: list[Read[Any]] = [self.stores.sessions.read(sid), *others]
+        session, *found = await self.stores.kv.read(*reads)
+        is_live = session is not None and clock() < session.ends_at
+        return session if is_live else None, (*found,)
 
     async def touch(self, session: Session) -> None:
         """Begin the idle time anew."""

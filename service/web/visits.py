@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, WaitingRequest
 from service.authorize.interaction import Interaction, Step
+from service.authorize.parking import Found
 from service.authorize.visitors import Visitor, Visitors
 from service.identity.sign_in import LIFETIME, SignIn
 from service.model.registry import Registry
@@ -43,6 +44,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     request: Message
     visitor: Visitor
     params: Params
+    found: Found = (None, None)
+    """What is kept of the client's request that it names."""
 
     @property
     def form_session(self) -> Session | None:
@@ -86,16 +89,15 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         return await self._visit(request, params, note_use=note_use)
 
     async def _visit(self, request: Message, params: Params, *, note_use: bool = True) -> Visit:
-        fresh_login = params.get(FRESH_LOGIN) or ""
-        visitor = await self.find_visitor(request, fresh_login=fresh_login, note_use=note_use)
-        return Visit(request=request, visitor=visitor, params=params)
-
-    async def find_visitor(
-        self, request: Message, *, fresh_login: str = "", note_use: bool = True
-    ) -> Visitor:
-        """Return the visitor to whom the cookies of this request belong."""
-        sent = self.cookies.read(request)
-        return await self.visitors.find(sent, fresh_login=fresh_login, note_use=note_use)
+        parked_id, fresh_login = params.get("request") or "", params.get(FRESH_LOGIN) or ""
+        visitor, found = await self.visitors.find(
+            self.cookies.read(request),
+            *(self.flow.parking.reads(parked_id) if parked_id else ()),
+            fresh_login=fresh_login,
+            note_use=note_use,
+        )
+        found = found or (None, None)
+        return Visit(request=request, visitor=visitor, params=params, found=found)
 
     def check_form(
         self, request: Message, params: Params, *, leads_to: str | None = ACCOUNT
@@ -116,7 +118,11 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:
         with explain_end(parked_id):
-            parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
+            parking, browser = self.flow.parking, visit.visitor.browser
+            if parked_id == visit.params.get("request"):
+                parked = parking.open(parked_id, visit.found, browser=browser)
+            else:
+                parked = await parking.find(parked_id, browser=browser)
         return await self.flow.read(parked)
 
     async def find_turn(

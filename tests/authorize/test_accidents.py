@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.authorize.flow import AuthorizeFlow
 from service.authorize.parking import Parking
 from tests.driving.client_app import ClientApp
 
@@ -32,7 +33,7 @@ async def test_a_page_shows_server_error_without_details(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = await app.authorize()
-    monkeypatch.setattr(Parking, "find", breaks)
+    monkeypatch.setattr(AuthorizeFlow, "read", breaks)
     page = await app.browser.get(page.url)
     assert (page.status, page.error) == (500, "server_error")
     assert page.text_of("request-id") == page.headers["X-Request-ID"]
