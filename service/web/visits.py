@@ -45,7 +45,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     visitor: Visitor
     params: Params
     found: Found = (None, None)
-    """What is kept of the client's request that it names."""
+    """The client's request that it names, as it is kept."""
 
     @property
     def form_session(self) -> Session | None:
