@@ -260,10 +260,21 @@ def _nested(depth: int) -> dict[str, Any]:
 
 
 @pytest.mark.rfc("8693#4.1")
+@pytest.mark.parametrize("depth", [1, 5])
+async def test_one_to_five_parties_act(partner: Partner, depth: int) -> None:
+    token = (await partner.grant(act=_nested(depth)))["access_token"]
+    named = str((await partner.service.introspect(token))["act"])
+    assert named.count("'sub': 'a'") == depth
+
+
+@pytest.mark.rfc("8693#4.1")
 @pytest.mark.parametrize(
     "act",
-    ["their-app", {}, {"sub": 5}, {"sub": "a", "act": "b"}, _nested(6), _nested(200)],
-    ids=["text", "nobody", "number", "text within", "six", "hundreds"],
+    [
+        *("their-app", {}, {"sub": 5}, {"sub": "a", "act": "b"}, {"sub": "a", "act": {}}),
+        *(_nested(6), _nested(200)),
+    ],
+    ids=["text", "nobody", "number", "text within", "nobody within", "six", "hundreds"],
 )
 async def test_parties_that_act_are_few_and_have_names(partner: Partner, act: Any) -> None:
     assert (await partner.grant(act=act)).refusal == REFUSED
