@@ -68,6 +68,19 @@ async def test_a_refresh_token_becomes_an_id_jag(service: RunningService, tokens
     ).status == 200
 
 
+async def test_an_id_jag_ends_with_the_refresh_token_that_it_is_issued_for(
+    service: RunningService, config: dict[str, Any], app: ClientApp, clock: Clock
+) -> None:
+    client_in(config, "web")["absolute_refresh_token_lifetime"] = "1h"
+    service.reload(config)
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    clock.forward(minutes=59)
+    answer = await ask(service, tokens["refresh_token"], of_type="refresh_token")
+    assert 0 < answer["expires_in"] <= 60
+    claims = claims_in(answer["access_token"])
+    assert claims["exp"] - claims["iat"] == answer["expires_in"]
+
+
 async def test_each_id_jag_has_an_id_of_its_own(service: RunningService, tokens: Any) -> None:
     found = [(await ask(service, tokens["id_token"]))["access_token"] for _ in range(2)]
     assert len({claims_in(jag)["jti"] for jag in found}) == 2

@@ -16,6 +16,7 @@ from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import MAX_JWT_LENGTH, Key
 from tests.clients.signing import SECRET, unsigned
 from tests.conftest import Start
+from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 from tests.jwt_bearer.foreign import BEARER, ISSUER, Partner
 
@@ -49,6 +50,17 @@ async def test_offline_access_alone_is_refused_and_the_assertion_not_used(partne
     refused = await partner.present(assertion, scope="offline_access")
     assert refused.refusal == (400, "invalid_scope")
     assert (await partner.present(assertion)).status == 200
+
+
+@pytest.mark.rfc("6749#3.3")
+async def test_a_request_without_scope_is_refused_where_the_client_has_none_by_default(
+    start: Start, config: dict[str, Any]
+) -> None:
+    client_in(config, "courier")["allowed_scopes"] = ["openid"]
+    partner = Partner(await start(config))
+    answer = await partner.present()
+    assert answer.refusal == (400, "invalid_scope")
+    assert (await partner.present(scope="openid")).status == 200
 
 
 @pytest.mark.rfc("6749#3.3")

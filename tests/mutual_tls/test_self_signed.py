@@ -97,6 +97,10 @@ async def test_a_rotated_certificate_is_fetched_from_jwks_uri(
         for _ in range(3):  # a stranger causes no further request before the pause is over
             assert (await ask(service, third, "rotating")).refusal == (401, "invalid_client")
         assert len(server.asked) == 2
+        server.publish(first.jwk)
+        clock.forward(minutes=1)
+        assert (await ask(service, third, "rotating")).refusal == (401, "invalid_client")
+        assert len(server.asked) == 3
         server.publish(third.jwk)
         clock.forward(minutes=10)
         assert (await ask(service, third, "rotating")).status == 200

@@ -150,6 +150,14 @@ async def test_several_audiences_may_be_asked_for(service: RunningService, token
     assert claims_in(answer["access_token"])["aud"] == ["api1", "api2"]
 
 
+async def test_a_token_for_no_api_has_no_api_as_its_audience(
+    service: RunningService, token: str
+) -> None:
+    answer = await exchange(service, token, scope="openid")
+    assert answer["scope"] == "openid"
+    assert claims_in(answer["access_token"])["aud"] == service.issuer
+
+
 async def test_without_scope_the_client_gets_what_the_rule_allows(
     service: RunningService, token: str
 ) -> None:
