@@ -81,6 +81,13 @@ async def test_an_id_jag_ends_with_the_refresh_token_that_it_is_issued_for(
     assert claims["exp"] - claims["iat"] == answer["expires_in"]
 
 
+async def test_an_id_jag_lives_longer_than_the_id_token_that_it_is_issued_for(
+    service: RunningService, tokens: Any, clock: Clock
+) -> None:
+    clock.forward(minutes=4)
+    assert (await ask(service, tokens["id_token"]))["expires_in"] == 300
+
+
 async def test_each_id_jag_has_an_id_of_its_own(service: RunningService, tokens: Any) -> None:
     found = [(await ask(service, tokens["id_token"]))["access_token"] for _ in range(2)]
     assert len({claims_in(jag)["jti"] for jag in found}) == 2

@@ -150,6 +150,26 @@ async def test_several_audiences_may_be_asked_for(service: RunningService, token
     assert claims_in(answer["access_token"])["aud"] == ["api1", "api2"]
 
 
+async def test_of_the_apis_that_understand_a_scope_the_rule_names_the_audience(
+    service: RunningService, config: dict[str, Any], token: str
+) -> None:
+    config["api_resources"].append({"name": "api3", "scopes": ["api2"]})
+    service.reload(config)
+    answer = await exchange(service, token, "broker")
+    assert claims_in(answer["access_token"])["aud"] == "api2"
+
+
+@pytest.mark.rfc("8707#2")
+async def test_a_scope_that_no_audience_of_the_rule_understands_is_refused(
+    service: RunningService, config: dict[str, Any], token: str
+) -> None:
+    config["token_exchange"][0]["scopes"].append("api1")
+    service.reload(config)
+    answer = await exchange(service, token, "broker", scope="api1")
+    assert answer.refusal == (400, "invalid_target")
+    assert (await exchange(service, token, "broker", scope="api1 api2")).status == 200
+
+
 async def test_a_token_for_no_api_has_no_api_as_its_audience(
     service: RunningService, token: str
 ) -> None:
