@@ -13,6 +13,8 @@ from tests.driving.service import Answer, RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("8693#4.1")
 
+NO_USERS_TOKEN = "token is not an active access token of a user"
+
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +112,9 @@ async def test_delegation_of_an_inactive_token_is_refused(
     service: RunningService, app: ClientApp, token: str
 ) -> None:
     for text in await app.no_access_tokens(token):
-        assert (await delegate(service, text)).refusal == (400, "invalid_grant")
+        refused = await delegate(service, text)
+        assert refused.refusal == (400, "invalid_grant")
+        assert refused["error_description"] == NO_USERS_TOKEN
 
 
 async def test_a_token_without_a_user_is_refused(service: RunningService) -> None:
@@ -118,6 +122,7 @@ async def test_a_token_without_a_user_is_refused(service: RunningService) -> Non
         answer = await service.token(client, grant_type="client_credentials", scope="api1")
         refused = await delegate(service, answer["access_token"])
         assert refused.refusal == (400, "invalid_grant")
+        assert refused["error_description"] == NO_USERS_TOKEN
 
 
 async def test_an_api_exchanges_only_what_is_addressed_to_it(service: RunningService) -> None:
