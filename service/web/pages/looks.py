@@ -30,7 +30,8 @@ def folders_of(templates: Path | None) -> tuple[Path, ...]:
 class Links(dict[LinkName, str]):
     """The operator's pages by their names; a template finds None for one that there is not."""
 
-    __getattr__ = dict.get
+    def __missing__(self, _: LinkName) -> None:
+        return None
 
 
 class Look(msgspec.Struct, frozen=True):
