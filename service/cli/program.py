@@ -61,6 +61,11 @@ class Commands(click.Group):
         """Run the command; a full disk is an error with its reason."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            if not _is_given_a_file_too_many(error):
+                raise
+            message = f"{error.message}; name the configuration by --config"
+            raise click.UsageError(message, error.ctx) from error
         except OSError as error:
             if error.errno != ENOSPC:
                 raise
@@ -86,6 +91,13 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
         return command
+
+
+def _is_given_a_file_too_many(error: click.UsageError) -> bool:
+    """Return whether a command got an argument that looks like the configuration, which it takes by an option."""
+    options = [] if error.ctx is None else [one.name for one in error.ctx.command.params]
+    is_one_more = error.message.startswith("Got unexpected extra argument")
+    return is_one_more and ".y" in error.message and "file" in options
 
 
 def _no_such_command(name: str, context: click.Context) -> click.exceptions.NoSuchCommand:

@@ -38,6 +38,19 @@ def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
     assert command.get_short_help_str(limit=300) == COMMANDS[name][1]
 
 
+@pytest.mark.parametrize("command", [("serve",), ("keys", "list"), ("users", "show", "alice")])
+def test_command_says_by_which_option_it_takes_the_configuration(command: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(program, [*command, "my/config.yaml"])
+    assert result.exit_code == 2
+    assert "(my/config.yaml); name the configuration by --config" in result.stderr
+
+
+def test_other_arguments_too_many_are_named_alone() -> None:
+    result = CliRunner().invoke(program, ["serve", "8080"])
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Error: Got unexpected extra argument (8080)\n")
+
+
 def test_help_imports_no_command() -> None:
     asked = "import sys; from service.cli.program import program; program(['--help'], standalone_mode=False)"
     told = subprocess.run(
