@@ -23,6 +23,12 @@ def test_a_sound_domain_has_no_problem(problems: Callable[..., Any]) -> None:
     assert problems(file({})) == {}
 
 
+def test_each_unknown_client_of_a_domain_is_named(problems: Callable[..., Any]) -> None:
+    found = problems(file({"clients": ["gatewai", "gatewei"], "replacement": ["x"]}))
+    names = ("clients[gatewai]", "clients[gatewei]", "replacement[x]")
+    assert {*found} >= {f"trust_domains[shop].{name}" for name in names}
+
+
 @pytest.mark.parametrize(
     ("domain", "client", "path", "severity"),
     [
