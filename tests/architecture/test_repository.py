@@ -19,6 +19,12 @@ LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-all", "-ldap"
 COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
 
 
+def test_repository_holds_nothing_that_a_package_manager_downloads() -> None:
+    listed = subprocess.check_output(["git", "ls-files"], cwd=REPOSITORY, text=True)
+    downloaded = (".whl", ".tar.gz", ".tgz", ".jar")
+    assert [name for name in listed.splitlines() if name.endswith(downloaded)] == []
+
+
 @pytest.mark.parametrize(
     ("lock", "wanted"),
     [
