@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from service.store.keyvalue import StoreUnavailable
-from service.store.verbs import key_of
 from tests.conftest import Clock, Start
 from tests.driving.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.refusing_store import refuse_write
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, claims_in
 from tests.factors.conftest import PATH
@@ -53,14 +52,7 @@ async def test_recovery_codes_are_shown_although_the_store_takes_no_note_of_the_
     page = await app.login()
     kv = app.service.features.shared.kv
     write = kv.write
-
-    async def lose_note(*writes: Any, durable: bool = False) -> Any:
-        if any(":pk" in str(key_of(one)) for one in writes):
-            monkeypatch.undo()
-            raise StoreUnavailable("the store cannot be reached")
-        return await write(*writes, durable=durable)
-
-    monkeypatch.setattr(kv, "write", lose_note)
+    refuse_write(kv, monkeypatch, of=":pk")
     codes = await browser.submit(page, otp=phone_of(page).code())
     assert kv.write == write
     assert codes.has("recovery-codes")

@@ -14,6 +14,7 @@ from service.store.verbs import key_of
 from tests.conftest import Start
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
+from tests.driving.refusing_store import refuse_write
 from tests.driving.service import Answer, RunningService
 from tests.races.test_lost_answers import send_everything_twice
 
@@ -122,16 +123,7 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = await app.login()
-    kv = app.service.features.shared.kv
-    write = kv.write
-
-    async def refuse_answer(*writes: Any, durable: bool = False) -> Any:
-        if any(":pa" in str(key_of(one)) for one in writes):
-            monkeypatch.undo()
-            raise StoreUnavailable("the store cannot be reached")
-        return await write(*writes, durable=durable)
-
-    monkeypatch.setattr(kv, "write", refuse_answer)
+    refuse_write(app.service.features.shared.kv, monkeypatch, of=":pa")
     assert (await app.browser.submit(page, action="allow")).error == "temporarily_unavailable"
     assert "code" in (await app.browser.submit(page, action="allow")).parameters
 
