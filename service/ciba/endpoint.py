@@ -18,7 +18,7 @@ from service.model.catalogue import Registrable
 from service.model.polling import CIBA
 from service.model.registry import LiveRegistry
 from service.protocol.paths import BACKCHANNEL_AUTHENTICATION, REQUESTS
-from service.web.client_requests import ClientRequests
+from service.web.client_requests import ClientRequest, ClientRequests
 from service.web.endpoint import Answer, Direct, Message, Route, json_answer
 
 
@@ -49,9 +49,11 @@ class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=Tru
         }
 
     async def ask(self, request: Message) -> Answer:
-        async with self.from_clients.read(request) as sent:
-            asked = await self.reader.read(sent.params, sent.client, client_address=sent.address)
-            started = await self.requests.begin(asked, address=sent.address)
+        return await self.from_clients.answer(request, self._ask)
+
+    async def _ask(self, sent: ClientRequest) -> Answer:
+        asked = await self.reader.read(sent.params, sent.client, client_address=sent.address)
+        started = await self.requests.begin(asked, address=sent.address)
         await self._tell(asked, started.place.selector)
         return json_answer(
             {

@@ -63,11 +63,12 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return {"device_authorization_endpoint": DEVICE_AUTHORIZATION}
 
     async def begin(self, request: Message) -> Answer:
-        async with self.from_clients.read(request) as sent:
-            proven = await self._check(request, sent)
-            asked = await self._read(sent)
-            user_code, started = await self._start(asked, proven, address=sent.address)
-        client = sent.client
+        return await self.from_clients.answer(request, self._begin)
+
+    async def _begin(self, sent: ClientRequest) -> Answer:
+        client, proven = sent.client, await self._check(sent)
+        asked = await self._read(sent)
+        user_code, started = await self._start(asked, proven, address=sent.address)
         self.emit(DeviceAuthorizationStarted(client_id=client.client_id, scope=asked.scope))
         verification_uri = self.issuer.rstrip("/") + VERIFICATION_PATH
         shown = format_user_code(user_code)
@@ -79,9 +80,10 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "expires_in": client.device_code_lifetime,
             "interval": INTERVAL,
         }
-        return json_answer(response, headers=self.from_clients.proofs.nonce_for(request, client))
+        headers = self.from_clients.proofs.nonce_for(sent.message, client)
+        return json_answer(response, headers=headers)
 
-    async def _check(self, request: Message, sent: ClientRequest) -> Confirmation | None:
+    async def _check(self, sent: ClientRequest) -> Confirmation | None:
         """Return the key that the device code is bound to; UnauthorizedClient if the client may not use one."""
         if DEVICE_CODE not in sent.client.allowed_grant_types:
             raise UnauthorizedClient(
@@ -89,7 +91,7 @@ class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 refused=RefusedValue("grant_type", DEVICE_CODE, sent.client.client_id),
             )
         proofs = self.from_clients.proofs
-        return await proofs.confirm_code(request, sent.client, sent.credentials)
+        return await proofs.confirm_code(sent.message, sent.client, sent.credentials)
 
     async def _read(self, sent: ClientRequest) -> AuthorizeRequest:
         """Return the request if it is right; without a scope it is one for all API scopes of the client."""

@@ -43,17 +43,19 @@ class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     async def push(self, request: Message) -> Answer:
-        async with self.from_clients.read(request) as sent:
-            request_uri = await self.arriving.push(await self._read(request, sent))
+        return await self.from_clients.answer(request, self._push)
+
+    async def _push(self, sent: ClientRequest) -> Answer:
+        request_uri = await self.arriving.push(await self._read(sent))
         client = sent.client
         pushed = {"request_uri": request_uri, "expires_in": client.pushed_authorization_lifetime}
-        headers = self.from_clients.proofs.nonce_for(request, client)
+        headers = self.from_clients.proofs.nonce_for(sent.message, client)
         return json_answer(pushed, status=HTTPStatus.CREATED, headers=headers)
 
-    async def _read(self, request: Message, sent: ClientRequest) -> Arrival:
+    async def _read(self, sent: ClientRequest) -> Arrival:
         """Return the request if it is right, with the key that its code is bound to."""
         client, proofs = sent.client, self.from_clients.proofs
-        proven = await proofs.confirm_code(request, client, sent.credentials)
+        proven = await proofs.confirm_code(sent.message, client, sent.credentials)
         arrival = await self.arriving.reader.arrive(
             sent.params, client, PAR, client_address=sent.address
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -15,7 +14,7 @@ from service.model.credentials import RequestCredentials
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
-from service.web.endpoint import Message
+from service.web.endpoint import Answer, Message
 from service.web.key_proofs import KeyProofs
 from service.web.parameters import form_params
 from service.web.sent_credentials import CredentialReader
@@ -24,6 +23,7 @@ from service.web.sent_credentials import CredentialReader
 class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An authorization request and the client that has authenticated."""
 
+    message: Message
     client: Client
     credentials: RequestCredentials
     address: str
@@ -43,9 +43,10 @@ class ClientRequests(msgspec.Struct, frozen=True, kw_only=True):
     """Of each client."""
     emit: Emit
 
-    @asynccontextmanager
-    async def read(self, request: Message) -> AsyncGenerator[ClientRequest]:
-        """Authenticate the client and count its request; what refuses it, here or in the block, is an event."""
+    async def answer(
+        self, request: Message, handle: Callable[[ClientRequest], Awaitable[Answer]]
+    ) -> Answer:
+        """Authenticate the client, count its request and handle it; what refuses it, here or there, is an event."""
         params: Params | None = None
         client: Client | None = None
         try:
@@ -54,7 +55,11 @@ class ClientRequests(msgspec.Struct, frozen=True, kw_only=True):
             client = await self.client_auth.authenticate(credentials)
             await self.rate_limit.count(client.client_id)
             address = self.credentials.client_address.find(request)
-            yield ClientRequest(client=client, credentials=credentials, address=address)
+            return await handle(
+                ClientRequest(
+                    message=request, client=client, credentials=credentials, address=address
+                )
+            )
         except OAuthError as error:
             if params is not None:
                 client_id = client.client_id if client else error.claimed
