@@ -55,10 +55,6 @@ for _, key in ipairs(KEYS) do
   end
 end"""
 
-UNCOUNT = """\
-if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end
-return 0"""
-
 PACE = """\
 local value = redis.call('GET', KEYS[1])
 if not value then return 0 end
@@ -209,8 +205,8 @@ def pace(key: str, now: int, attempt: str) -> Command:
 
 
 def uncount(key: str) -> Command:
-    """Take one off a counter that is still there."""
-    return ("EVAL", UNCOUNT, 1, key)
+    """Take one off a counter, which does not fall below zero."""
+    return uncount_each((key,), 1)
 
 
 def replace(key: str, old: bytes | None, new: bytes) -> Command:

@@ -163,6 +163,13 @@ async def test_counters_are_counted_in_their_order_up_to_the_full_one(kv: KeyVal
     assert counts == [b"4000000000000"] * 3
 
 
+async def test_no_counter_falls_below_zero(kv: KeyValue) -> None:
+    counter = RECORDS.key("n")
+    await kv.write(verbs.drop(counter), verbs.count(counter, 60), verbs.uncount(counter))
+    await kv.write(verbs.uncount(counter), verbs.uncount(counter))
+    assert await kv.write(verbs.count(counter, 60)) == [1]
+
+
 async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
     counter = RECORDS.key("n")
     await kv.write(*[RECORDS.drop(one) for one in "abn"], INDEX.drop("d"))
