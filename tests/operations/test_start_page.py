@@ -47,11 +47,15 @@ async def test_a_host_that_a_proxy_chose_leads_nowhere_else(
 ) -> None:
     service = await start({**config, "store": {"url": "memory://"}})
     port = service.issuer.rpartition(":")[2]
-    for host in (f"service:{port}", f"[:{port}", f"localhost.example:{port}"):
+    for host, status in (
+        (f"service:{port}", HTTPStatus.OK),
+        (f"[:{port}", HTTPStatus.BAD_REQUEST),
+        (f"localhost.example:{port}", HTTPStatus.OK),
+    ):
         async with service.http.get(
             f"{service.issuer}/", headers={"Host": host}, allow_redirects=False
         ) as answer:
-            assert answer.status == HTTPStatus.OK
+            assert answer.status == status
 
 
 async def test_passwords_are_guessed_once_however_often_the_page_is_asked_for(
