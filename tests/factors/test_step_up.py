@@ -26,7 +26,12 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     config["authentication_contexts"] = [{"acr": "password", "amr": ["pwd"]}, STRONG]
     config["mfa"] = {"required": "never"}  # so that only an acr asks for more
     config["api_resources"][1]["required_acr"] = "strong"
-    config["api_scopes"] = [{"name": "api1.read", "required_acr": "strong"}]
+    config["api_scopes"] = [
+        {"name": "api1.read", "required_acr": "strong"},
+        {"name": "weak", "required_acr": "password"},
+    ]
+    config["api_resources"][0]["scopes"] = ["api1", "api1.read", "weak"]
+    client_in(config, "consenting")["allowed_scopes"] += ["weak"]
     client_in(config, "consenting")["required_acr"] = "strong"
     secrets = client_in(config, "web")["client_secrets"]
     config["clients"] += [
@@ -67,14 +72,15 @@ async def test_more_is_asked_of_the_session_and_only_what_is_missing(
     assert "code" in (await app.authorize(prompt="none", **asked)).parameters
 
 
+@pytest.mark.parametrize("scope", ["openid", "openid weak"], ids=["alone", "and a weaker one"])
 async def test_client_gets_no_less_than_it_is_registered_for(
-    app: ClientApp, phone: Phone, browser: Browser
+    app: ClientApp, phone: Phone, browser: Browser, scope: str
 ) -> None:
     app = ClientApp(app.service, browser, "consenting")
-    page = await app.login(scope="openid", acr_values="password")
+    page = await app.login(scope=scope, acr_values="password")
     assert page.path == PATH
     consent = await browser.submit(page, otp=phone.code())
-    done = await browser.submit(consent, action="allow", scope="openid")
+    done = await browser.submit(consent, action="allow", scope=scope.split())
     assert claims_in((await app.redeem(done.parameters["code"]))["id_token"])["acr"] == "strong"
 
 

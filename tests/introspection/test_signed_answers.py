@@ -55,7 +55,7 @@ async def test_a_caller_that_accepts_a_jwt_gets_a_signed_answer(service: Running
     [
         ("Application/Token-Introspection+JWT", SIGNED),
         (f"{SIGNED}; q=0.9, */*;q=0.1", SIGNED),
-        (f"application/json;q=0.5, {SIGNED};v=1;q=0.8", SIGNED),
+        (f"application/json;q=0.5, {SIGNED};charset=utf-8;q=0.8", SIGNED),
         (f"application/json, {SIGNED}", SIGNED),
         (f'text/html;level=",";q=1,{SIGNED};Q=0.001', SIGNED),
         (f"{SIGNED};q=0", JSON),

@@ -46,7 +46,9 @@ def nested(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
-@pytest.mark.parametrize("text", [nested(MAX_DEPTH + 1), nested(1000), nested(10**5), DEEP])
+@pytest.mark.parametrize(
+    "text", [nested(MAX_DEPTH + 1), '{"a":' * 16 + nested(17) + "}" * 16, nested(10**5), DEEP]
+)
 @pytest.mark.parametrize("parse", [parse_json, parse_unambiguous_json])
 def test_json_that_is_nested_too_deeply_is_refused(parse: type, text: str) -> None:
     for content in (text, text.encode()):
@@ -56,7 +58,9 @@ def test_json_that_is_nested_too_deeply_is_refused(parse: type, text: str) -> No
 
 def test_json_within_the_limits_is_read() -> None:
     brackets = '"' + "[" * 1000 + '"'
-    for text in (nested(MAX_DEPTH), brackets, f"[{LARGEST_INTEGER}, -0.5, 1.50, 1E2, 5e-324]"):
+    numbers = f"[{LARGEST_INTEGER}, {-LARGEST_INTEGER}, -0.5, 1.50, 1E2, 5e-324]"
+    deepest = "[" * MAX_DEPTH + "1" + "]" * (MAX_DEPTH - 1) + ", [2]]"
+    for text in (nested(MAX_DEPTH), deepest, brackets, numbers):
         assert parse_unambiguous_json(text) == parse_json(text.encode())
 
 

@@ -30,6 +30,7 @@ def test_no_block_is_given_out_twice(draw: Callable[[int], bytes | str]) -> None
     with ThreadPoolExecutor(8) as threads:
         drawn = list(threads.map(lambda _: draw(BLOCK), range(MANY)))
     assert len(set(drawn)) == MANY
+    assert len({len(each) for each in drawn}) == 1
 
 
 @pytest.mark.parametrize("draw", [random_bytes, lambda length: random_text(length).encode()])
