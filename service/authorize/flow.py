@@ -202,7 +202,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
                 return NextStep(step.path, parked.id)
             return await self._park(arrival, step.path, browser=visitor.browser)
         except (errors.AlreadyAnswered, errors.TooManyRequests, FactorsFound):
-            raise  # a page: the client has its answer, or would only send the user again
+            # A page, as the client has its answer, or would only send the user again; or `begin` goes on.
+            raise
         except errors.TemporarilyUnavailable as error:
             return await self.refuse_with(reply_to, error)  # what is parked may be tried again
         except OAuthError as error:
@@ -286,7 +287,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
                 return missing
         step = find_needed_step(interaction, self.visitors.steps)
         if step is not None and interaction.asks_late:  # an earlier page may be about them
-            await interaction.asks_late.read()
+            subject = interaction.asks_late.subject
+            raise FactorsFound(await self.second_factors.enrolled.find(subject))
         return step
 
     async def _answer(

@@ -35,6 +35,7 @@ Found = tuple[SealedRequest | None, str | None]
 """A request as it is kept, and the first attempt to answer it."""
 
 _ANSWERED = "this was answered already: go back to the application"
+_LONGER_THAN_ANY_ID = 65
 _PURPOSE = b"parameters"
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
@@ -177,7 +178,8 @@ class Parking(msgspec.Struct, frozen=True, kw_only=True):
         await self.stores.kv.write(self.stores.parked.rewrite(record, self._place(parked_id)))
 
     def _place(self, parked_id: str) -> str:
-        return digest(f"{self.purpose} {parked_id}")
+        # What is longer is no id: nothing is kept there, whatever its length.
+        return digest(f"{self.purpose} {parked_id[:_LONGER_THAN_ANY_ID]}")
 
 
 def _new_id(params: Params) -> str:

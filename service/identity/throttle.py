@@ -30,7 +30,7 @@ MOST_PLACES = 10_000
 
 
 def account_of_code(subject: str) -> str:
-    """Return the account under which wrong codes for a user's CIBA requests count, which is no user name."""
+    """Return the account under which wrong codes for a user's CIBA requests count; no user name is like it."""
     return f"\0{subject}"
 
 

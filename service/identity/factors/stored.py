@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NoReturn
 
 import msgspec
 import structlog
@@ -140,10 +139,6 @@ class FactorQuestion(msgspec.Struct, frozen=True):
         factors = self.stored.open(self.subject, answer)
         if factors.is_enrolled:
             raise FactorsFound(factors)
-
-    async def read(self) -> NoReturn:
-        """Raise FactorsFound, where they have to be looked at before anything is written."""
-        raise FactorsFound(await self.stored.find_factors(self.subject))
 
 
 async def drop_factors(stores: Stores, sub: str) -> None:
