@@ -112,6 +112,10 @@ class ContentTooLarge(InvalidRequest, status=413):
     """The body exceeds the configured number of bytes (RFC 9110 §15.5.14)."""
 
 
+class RequestTimeout(InvalidRequest, status=408):
+    """The body did not arrive in time (RFC 9110 §15.5.9)."""
+
+
 class InvalidClient(OAuthError, code="invalid_client", status=401):
     """The client is unknown or did not authenticate (RFC 6749 §5.2)."""
 

@@ -218,7 +218,8 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
         message = "none needs an https issuer; browsers drop the cookie otherwise"
         yield Finding(("session", "cookie_same_site"), message, "set lax")
     if file.ui.default_locale not in file.ui.locales:
-        yield Finding(("ui", "default_locale"), "is not one of ui.locales")
+        message = f"is {file.ui.default_locale}, which ui.locales does not list"
+        yield Finding(("ui", "default_locale"), message, f"set {file.ui.locales[0]}")
     if file.users.source != "file" and file.users.list:
         message = f"is not used, because source is {file.users.source}"
         yield warning(("users", "list"), message)

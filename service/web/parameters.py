@@ -8,7 +8,12 @@ from collections.abc import Mapping
 from aiohttp import web
 from multidict import istr
 
-from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
+from service.protocol.errors import (
+    ContentTooLarge,
+    InvalidRequest,
+    RequestTimeout,
+    UnsupportedMediaType,
+)
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.params import REPEATABLE, Params
 from service.web.endpoint import Message, WholeRequest, raw_query
@@ -89,6 +94,7 @@ async def _body(request: Message) -> bytes:
     except web.HTTPRequestEntityTooLarge as error:
         raise ContentTooLarge("the body is too large") from error
     except TimeoutError as error:
-        raise InvalidRequest("the body did not come in time") from error
+        close = {"Connection": "close"}  # what may still come is no request
+        raise RequestTimeout("the body did not come in time", headers=close) from error
     except (web.RequestPayloadError, ConnectionError) as error:
         raise InvalidRequest("the body is malformed or ends too early") from error

@@ -43,13 +43,28 @@ async def test_a_cookie_counts_only_under_its_exact_name(
     assert b"\r\nLocation: /account/login?" in await _authorize(app, service, tossed, pieces)
 
 
+@pytest.mark.parametrize("pieces", [1, 2], ids=["whole", "in pieces"])
+async def test_cookies_of_several_fields_count_as_those_of_one(
+    app: ClientApp, service: RunningService, pieces: int
+) -> None:
+    """A proxy may pass them on as HTTP/2 has sent them (RFC 9113 §8.2.3)."""
+    await app.login()
+    sent = [f"{one.key}={one.value}" for one in app.browser.session.cookie_jar]
+    assert b"code=" in await _authorize(app, service, sent, pieces, between="\r\nCookie: ")
+
+
 async def _authorize(
-    app: ClientApp, service: RunningService, cookies: list[str], pieces: int
+    app: ClientApp,
+    service: RunningService,
+    cookies: list[str],
+    pieces: int,
+    between: str = "; ",
 ) -> bytes:
     """Ask for a code, and let the service close the connection after the answer."""
     target = "/connect/authorize?" + app.url().partition("?")[2]
     port, host = urlsplit(service.issuer).port, "Host: localhost"
-    head = f"GET {target} HTTP/1.1\r\n{host}\r\nCookie: {'; '.join(cookies)}\r\n\r\n".encode()
+    sent = between.join(cookies)
+    head = f"GET {target} HTTP/1.1\r\n{host}\r\nCookie: {sent}\r\n\r\n".encode()
     last = f"GET /health/live HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n".encode()
     parts = [head] if pieces == 1 else [head[:40], head[40:]]
     return await exchange(port, *parts, last)

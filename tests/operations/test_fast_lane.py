@@ -18,6 +18,7 @@ from service.web.proxy import Mount
 from service.web.server.connections import Connections
 from service.web.server.fast_lane import Lane, LaneConnection
 from service.web.server.whole_requests import LARGEST
+from tests.driving.raw import exchange
 from tests.driving.service import RunningService
 
 Start = Callable[..., Awaitable[RunningService]]
@@ -92,6 +93,28 @@ async def test_body_with_expect_100_continue_is_invited(service: RunningService)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert b'"access_token"' in answer
     writer.close()
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[WHOLE], [WHOLE[:10], WHOLE[10:]], [WHOLE[:-5], WHOLE[-5:]], [WHOLE + WHOLE]],
+    ids=["whole", "two pieces", "end of the body later", "two at once"],
+)
+async def test_a_client_that_sends_no_more_still_gets_its_answer(
+    service: RunningService, pieces: list[bytes]
+) -> None:
+    """It may end its side of the connection behind its last request (RFC 9112 §9.6)."""
+    answers = await exchange(urlsplit(service.issuer).port, *pieces, ends=True)
+    asked = b"".join(pieces).count(b"POST ")
+    assert answers.count(b"HTTP/1.1 200 OK") == answers.count(b'"access_token"') == asked
+
+
+@pytest.mark.parametrize("sent", [b"", WHOLE[:10], WHOLE[:-5]], ids=["nothing", "head", "body"])
+async def test_a_client_that_ends_within_a_request_is_let_go(
+    service: RunningService, sent: bytes
+) -> None:
+    answer = await exchange(urlsplit(service.issuer).port, sent, ends=True)
+    assert b" 200 " not in answer
 
 
 async def test_answers_come_in_the_order_of_the_requests(service: RunningService) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from service.web import parameters
 from tests.driving.service import RunningService
 
 SECRET = b"a-secret-that-is-not-to-be-repeated"
@@ -73,6 +74,18 @@ async def test_a_body_that_turns_bad_on_its_way_is_the_caller_s_mistake(
 ) -> None:
     answer = await _exchange(service, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"zz\r\n")
     assert answer.split()[1] == b"400"
+
+
+@pytest.mark.rfc("9110#15.5.9")
+@pytest.mark.parametrize("path", [b"/connect/token", b"/account/login"])
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch, path: bytes
+) -> None:
+    monkeypatch.setattr(parameters, "BODY_SECONDS", 0.05)
+    head = HEAD.replace(b"/connect/token", path) + b"Content-Length: 9\r\n\r\na=b"
+    answer = await _exchange(service, head)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"\r\nConnection: close\r\n" in answer
 
 
 @pytest.mark.rfc("9112#6.1")

@@ -112,10 +112,10 @@ class Cookies(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def _parse(request: Message) -> dict[str, str]:
-    """Return the cookies that were sent.
+    """Return the cookies that were sent; a proxy may leave the fields of HTTP/2 apart (RFC 9113 §8.2.3).
 
     Only spaces are cut off: behind one of Unicode, another site of the domain could set a name that looks like `__Host-`.
     """
-    sent = request.headers.get(_COOKIE, "")
+    sent = "; ".join(request.headers.getall(_COOKIE, ()))
     pairs = [pair.strip(" \t").partition("=") for pair in sent.split(";")]
     return {name: value for name, _, value in pairs}

@@ -258,5 +258,10 @@ def send_answers_in_turn(transport: asyncio.BaseTransport) -> None:
     cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=high)
 
 
+def is_half_open(transport: asyncio.BaseTransport | None) -> bool:
+    """Return whether answers can still be sent once the other end sends nothing more: asyncio ends TLS in both directions."""
+    return transport is not None and transport.get_extra_info("ssl_object") is None
+
+
 CONNECTIONS: web.AppKey[Connections] = web.AppKey("connections", Connections)
 """Where an application keeps its connections, for the server that runs it."""

@@ -20,7 +20,12 @@ from service.clock import clock
 from service.web.endpoint import Answer, Direct, DirectRoutes, WholeRequest
 from service.web.proxy import Mount
 from service.web.sent_credentials import peer_certificates
-from service.web.server.connections import Connections, peer_address, send_answers_in_turn
+from service.web.server.connections import (
+    Connections,
+    is_half_open,
+    peer_address,
+    send_answers_in_turn,
+)
 from service.web.server.whole_requests import LARGEST, WholeRequestReader
 
 log = structlog.stdlib.get_logger(__name__)
@@ -127,8 +132,8 @@ class LaneConnection(asyncio.Protocol):
     """Serves one connection, one request at a time."""
 
     __slots__ = (
-        *("_idle_since", "_is_busy", "_lane", "_later", "_loop", "_reader", "_transport"),
-        *("_unread", "answering"),
+        *("_has_ended", "_idle_since", "_is_busy", "_lane", "_later", "_loop", "_reader"),
+        *("_transport", "_unread", "answering"),
     )
 
     def __init__(self, lane: Lane, loop: asyncio.AbstractEventLoop) -> None:
@@ -142,6 +147,8 @@ class LaneConnection(asyncio.Protocol):
         self._unread = False
         self._is_busy = False
         """Whether a request has come whose answer was not sent yet."""
+        self._has_ended = False
+        """Whether the client sends nothing more."""
         self.answering: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -192,6 +199,11 @@ class LaneConnection(asyncio.Protocol):
         answering = self._answer(answer)
         self.answering = asyncio.Task(answering, loop=self._loop, name=request.route.path)
 
+    def eof_received(self) -> bool:
+        """Send the answer first where the client has ended its side behind its request (RFC 9112 §9.6)."""
+        self._has_ended = True
+        return self._is_busy and is_half_open(self._transport)
+
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read its answers."""
         self._unread = True
@@ -237,7 +249,7 @@ class LaneConnection(asyncio.Protocol):
             transport.write(_CANNOT_BE_WRITTEN)
             transport.close()
             return
-        if "Connection" in answer.headers or self._lane.closing:
+        if "Connection" in answer.headers or self._lane.closing or self._has_ended:
             transport.close()
             return
         self._idle_since = self._loop.time()

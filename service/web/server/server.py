@@ -22,6 +22,7 @@ from service.web.server.connections import (
     WRITE_SECONDS,
     Connections,
     bound_buffers,
+    is_half_open,
     peer_address,
     send_answers_in_turn,
 )
@@ -146,7 +147,7 @@ class _Server(web.Server):
 class _RoutedConnection(RequestHandler):
     """A connection whose requests aiohttp reads, within the limits of all connections; nothing sent is echoed."""
 
-    __slots__ = ("_accepted", "_connections", "_received_at", "_unfinished", "peer")
+    __slots__ = ("_accepted", "_connections", "_has_ended", "_received_at", "_unfinished", "peer")
 
     def __init__(self, server: web.Server, connections: Connections) -> None:
         super().__init__(
@@ -161,6 +162,7 @@ class _RoutedConnection(RequestHandler):
         self._connections = connections
         self._accepted: asyncio.Transport | None = None
         self._unfinished = 0
+        self._has_ended = False
         self._received_at = self._loop.time()
         self.peer: str | None = None
 
@@ -184,8 +186,9 @@ class _RoutedConnection(RequestHandler):
 
     def _is_at_work(self) -> bool:
         """Return whether a request is here as a whole, and the client reads the answers."""
-        if self.unsent_bytes:
-            return False
+        return not self.unsent_bytes and self._has_whole_request()
+
+    def _has_whole_request(self) -> bool:
         request = self._current_request
         runs = self._request_in_progress and (request is None or request.content.is_eof())
         return runs or bool(self._messages)
@@ -213,6 +216,24 @@ class _RoutedConnection(RequestHandler):
             return
         if not isinstance(self._messages[-1][0], RawRequestMessage):
             request.content.set_exception(web.RequestPayloadError("malformed body"))
+
+    def eof_received(self) -> bool:  # type: ignore[override] # aiohttp's own closes at once
+        """Send the answers first where the client has ended its side behind its requests (RFC 9112 §9.6)."""
+        is_awaited = self._has_whole_request() and is_half_open(self.transport)
+        self._has_ended = True
+        self._close_behind_last()
+        return is_awaited
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send an answer, the last one to a client that sends no more requests."""
+        self._close_behind_last()
+        return await super().finish_response(request, resp, start_time)
+
+    def _close_behind_last(self) -> None:
+        if self._has_ended and not self._messages:
+            self.close()  # once what is being answered has its answer
 
     def _bound_head(self, size: int) -> None:
         """Refuse a head that is too large before it is complete; aiohttp's parser limits each field, and not their sum."""
