@@ -8,18 +8,19 @@ from typing import TypeVar
 import msgspec
 
 from service.admin.api import AdminRequest, NotFound, Reply, Row
-from service.admin.explain.parts import CannotExplain
+from service.admin.explain import explain
+from service.admin.explain.parts import CannotExplain, Parts
 from service.admin.views.apis import ApiViews
 from service.admin.views.clients import ClientViews
-from service.admin.views.explain import ExplainViews
-from service.admin.views.keys import KeyViews
-from service.admin.views.outbox import OutboxViews
-from service.admin.views.page import Page, Paging
+from service.admin.views.keys import show_keys
+from service.admin.views.page import Page, Paging, bad_cursor, cursor_after
 from service.admin.views.reach import ReachViews
 from service.admin.views.registry import show_registry
 from service.admin.views.users import UserViews
 from service.admin.ways.answers import UnknownName
 from service.config.reload import ReloadableRegistry
+from service.keys.key_source import KeySource
+from service.outbox.looking import STATES, Outboxes, OutboxMessage, QueueCounts
 from service.protocol.errors import InvalidRequest
 
 T = TypeVar("T")
@@ -28,17 +29,36 @@ SEARCHES = frozenset({"username", "email", "sub"})
 WAYS = frozenset({"client", "api"})
 
 
+class Fact(msgspec.Struct, frozen=True):
+    """One line of an explanation; a name can come more than once."""
+
+    name: str
+    value: str
+
+
+class ExplainView(msgspec.Struct, frozen=True, kw_only=True):
+    facts: tuple[Fact, ...]
+
+
+class OutboxView(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of all messages, and a page of those in one state."""
+
+    queues: dict[str, QueueCounts]
+    items: tuple[OutboxMessage, ...]
+    next: str | None
+
+
 class Views(msgspec.Struct, frozen=True, kw_only=True):
     """All views, for the admin API and for the console."""
 
     clients: ClientViews
     apis: ApiViews
     users: UserViews
-    keys: KeyViews
+    keys: KeySource
     registry: ReloadableRegistry
     reach: ReachViews
-    explanations: ExplainViews
-    outbox: OutboxViews
+    explained: Parts
+    outboxes: Outboxes
 
 
 def reading_rows(views: Views) -> tuple[Row, ...]:
@@ -57,10 +77,10 @@ def reading_rows(views: Views) -> tuple[Row, ...]:
         _find("/admin/users/{sub}/factors", users.list_factors),
         _find("/admin/sessions/{id}", users.find_session),
         _find("/admin/grants/{id}", users.find_grant),
-        Row("GET", "/admin/keys", _show(views.keys.list_keys)),
+        Row("GET", "/admin/keys", _show(lambda: show_keys(views.keys))),
         Row("GET", "/admin/registry", _show(lambda: show_registry(views.registry))),
-        Row("GET", "/admin/outbox", _list_messages(views.outbox), parameters=PAGING | {"state"}),
-        Row("POST", "/admin/explain", _explain(views.explanations)),
+        Row("GET", "/admin/outbox", _list_messages(views.outboxes), parameters=PAGING | {"state"}),
+        Row("POST", "/admin/explain", _explain(views.explained)),
         Row("GET", "/admin/why", _explain_reach(views.reach), parameters=WAYS | {"scope"}),
         Row("GET", "/admin/graph", _list_ways(views.reach), parameters=WAYS | PAGING),
     )
@@ -110,23 +130,40 @@ def _search_users(users: UserViews) -> Callable[[AdminRequest], Awaitable[Reply]
     return answer
 
 
-def _list_messages(outbox: OutboxViews) -> Callable[[AdminRequest], Awaitable[Reply]]:
+async def read_outbox(outboxes: Outboxes, state: str | None, paging: Paging) -> OutboxView:
+    """Return a page of the messages that are `waiting` or `dead`; raise InvalidRequest for another state."""
+    state = state or "waiting"
+    if state not in STATES:
+        raise InvalidRequest(f"state is not one of {', '.join(STATES)}")
+    try:
+        page = await outboxes.read(state=state, cursor=paging.after, limit=paging.limit)
+    except ValueError as error:
+        raise bad_cursor() from error
+    return OutboxView(
+        queues=await outboxes.counts(),
+        items=page.messages,
+        next=page.cursor and cursor_after(page.cursor),
+    )
+
+
+def _list_messages(outboxes: Outboxes) -> Callable[[AdminRequest], Awaitable[Reply]]:
     async def answer(request: AdminRequest) -> Reply:
-        return await outbox.read(request.query.get("state") or "waiting", _read_paging(request))
+        return await read_outbox(outboxes, request.query.get("state"), _read_paging(request))
 
     return answer
 
 
-def _explain(explanations: ExplainViews) -> Callable[[AdminRequest], Awaitable[Reply]]:
+def _explain(parts: Parts) -> Callable[[AdminRequest], Awaitable[Reply]]:
     async def answer(request: AdminRequest) -> Reply:
         members = await request.read_body()
         text = members.get("text")
         if set(members) != {"text"} or not isinstance(text, str) or not text.strip():
             raise InvalidRequest("the body is not an object with text alone: a token or a URL")
         try:
-            return await explanations.explain(text)
+            rows = await explain(parts, text.strip())
         except CannotExplain as error:
             raise InvalidRequest(str(error)) from error
+        return ExplainView(facts=tuple(Fact(name, value) for name, value in rows))
 
     return answer
 

@@ -10,9 +10,9 @@ import click
 import msgspec
 import orjson
 
+from service.admin import explain as explaining
 from service.admin.explain.parts import CannotExplain, Rows
-from service.admin.explain.request import explain_url, explain_value, needs_keys
-from service.admin.explain.token import explain_token
+from service.admin.explain.request import explain_value, needs_keys
 from service.cli.secrets import read_text
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
@@ -59,33 +59,23 @@ def explain(
     text = (read_text("Token") if subject == "-" else subject or "").strip()
     if not text:
         raise click.ClickException("there is no token to explain")
-    explain_it = _explain_url if "://" in text else _explain_token
     try:
-        print_table(explain_it(settings, text))
+        print_table(_explain_text(settings, text))
     except CannotExplain as error:
         raise click.ClickException(str(error)) from error
 
 
-def _explain_token(settings: Configuration, token: str) -> Rows:
-    async def load_and_explain(shared: Shared) -> Rows:
-        features = Features(shared)
-        await features.key_source.load()
-        return [*(await explain_token(features.explained, token)).items()]
-
-    return on_store(settings, load_and_explain)
-
-
-def _explain_url(settings: Configuration, url: str) -> Rows:
-    """Explain a URL; it needs the store only where a signing key has to verify a parameter."""
-    is_signed = needs_keys(url)
+def _explain_text(settings: Configuration, text: str) -> Rows:
+    """Explain a token or a URL; a URL needs the store only where a signing key has to verify a parameter."""
+    needs_store = "://" not in text or needs_keys(text)
 
     async def load_and_explain(shared: Shared) -> Rows:
         features = Features(shared)
-        if is_signed:
+        if needs_store:
             await features.key_source.load()
-        return await explain_url(features.explained, url)
+        return await explaining.explain(features.explained, text)
 
-    return (on_store if is_signed else with_shared)(settings, load_and_explain)
+    return (on_store if needs_store else with_shared)(settings, load_and_explain)
 
 
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:

@@ -5,21 +5,38 @@ from __future__ import annotations
 import asyncio
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from service.admin.access import Access
 from service.admin.acting import Acting
 from service.admin.api import AdminApi, Row
-from service.admin.console.pages import Health
+from service.admin.console.changes import CHANGES, Confirmation
+from service.admin.console.operators import Operators
+from service.admin.console.pages import Console, Health
+from service.admin.console.registry_pages import RegistryPages
+from service.admin.console.sign_in import ConsoleSignIn
+from service.admin.console.user_pages import UserPages
+from service.admin.console.visits import ConsoleVisits
 from service.admin.reading import Views, reading_rows
+from service.admin.views.apis import ApiViews
+from service.admin.views.clients import ClientViews
+from service.admin.views.reach import ReachViews
+from service.admin.views.users import UserViews
+from service.admin.ways.places import LatestPlaces
 from service.clients.proofs import DpopProofs
+from service.clients.registered_list import RegisteredList
+from service.clients.secret_uses import SecretUses
+from service.config.schema.file import Ui
+from service.grants.authorization_code import AuthorizationCodeGrant
 from service.outbox.looking import Outboxes
 from service.web.endpoint import Endpoint
 from service.web.key_proofs import KeyProofs, TokenGuard
-from service.wiring.console import build_console
+from service.web.pages.pages import Pages
 from service.wiring.features import Features
 from service.wiring.outboxes import open_outboxes
-from service.wiring.serving import Edge, build_application
-from service.wiring.views import build_views
+from service.wiring.serving import Edge, build_application, build_cookies
+
+LANGUAGE = "en"
 
 
 def build_admin(
@@ -38,8 +55,8 @@ def build_admin(
         emit=shared.emit,
     )
     outboxes = open_outboxes(shared)
-    views, acting = build_views(features, uses, outboxes), build_acting(features, outboxes)
-    console = build_console(features, settings.url, views, acting, health)
+    views, acting = _build_views(features, uses, outboxes), build_acting(features, outboxes)
+    console = _build_console(features, settings.url, views, acting, health)
     endpoints: tuple[Endpoint, ...] = (
         AdminApi(access=access, rows=admin_rows(views, acting)),
         console,
@@ -81,3 +98,79 @@ def _build_guard(features: Features, edge: Edge, url: str) -> TokenGuard:
     return TokenGuard(
         active_tokens=features.active_tokens, credentials=edge.credentials, proofs=proofs
     )
+
+
+def _build_views(features: Features, uses: SecretUses, outboxes: Outboxes) -> Views:
+    """Build the views, for the admin API and for the console."""
+    shared, places = features.shared, LatestPlaces()
+    return Views(
+        clients=ClientViews(
+            clients=features.clients,
+            listed=RegisteredList(shared.stores),
+            uses=uses,
+            places=places,
+        ),
+        apis=ApiViews(registry=shared.registry, uses=uses, places=places),
+        users=UserViews(
+            source=shared.configuration.users.source,
+            users=shared.users,
+            stores=shared.stores,
+            sessions=shared.sessions,
+            authorizations=shared.authorizations,
+            factors=shared.factors,
+            guesses=shared.guesses,
+        ),
+        keys=features.key_source,
+        registry=shared.registry,
+        reach=ReachViews(shared.registry),
+        explained=features.explained,
+        outboxes=outboxes,
+    )
+
+
+def _build_console(
+    features: Features, url: str, views: Views, acting: Acting, health: Health
+) -> Console:
+    """Build the pages, and the reader of the operators' sessions."""
+    shared = features.shared
+    session = replace(shared.configuration.session, cookie_name="console", cookie_same_site="lax")
+    cookies = build_cookies(url, session)
+    visits = ConsoleVisits(
+        sign_in=ConsoleSignIn(
+            issuer=shared.issuer,
+            registry=shared.registry,
+            codes=AuthorizationCodeGrant(shared.registry, features.revocation),
+        ),
+        operators=Operators(
+            stores=shared.stores,
+            sessions=shared.sessions,
+            users=shared.users,
+            registry=shared.registry,
+        ),
+        registry=shared.registry,
+        cookies=cookies,
+        pages=Pages(
+            issuer=url,
+            ui=_look(shared.configuration.ui),
+            cookies=cookies,
+            registry=shared.registry,
+        ),
+        done_texts={name: change.done for name, change in CHANGES.items()},
+        emit=shared.emit,
+    )
+    return Console(
+        issuer=shared.issuer,
+        visits=visits,
+        views=views,
+        health=health,
+        memory=shared.store_memory,
+        registry_pages=RegistryPages(visits=visits, views=views, registry=shared.registry),
+        user_pages=UserPages(visits=visits, views=views.users),
+        confirmation=Confirmation(visits=visits, views=views.users, acting=acting),
+    )
+
+
+def _look(ui: Ui) -> Ui:
+    """Return the look of the console: the built-in templates, with the operator's accent."""
+    english = {"locales": (LANGUAGE,), "default_locale": LANGUAGE}
+    return replace(ui, templates=None, logo=None, background=None, links={}, **english)

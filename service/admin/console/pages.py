@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
@@ -14,9 +14,10 @@ from service.admin.console.registry_pages import RegistryPages
 from service.admin.console.sign_in import SignInUnknown, find_page
 from service.admin.console.user_pages import UserPages
 from service.admin.console.visits import ConsoleVisits, Visit
-from service.admin.explain.parts import CannotExplain
-from service.admin.reading import Views
-from service.admin.views.explain import Fact
+from service.admin.explain import explain
+from service.admin.explain.parts import CannotExplain, Rows
+from service.admin.reading import Views, read_outbox
+from service.admin.views.keys import show_keys
 from service.admin.views.page import Paging
 from service.admin.views.registry import show_registry
 from service.protocol.redirect_uri import with_query
@@ -93,8 +94,8 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
                 "limit": memory.limit,
             },
             "registry": show_registry(self.views.registry),
-            "keys": self.views.keys.list_keys().items,
-            "outbox": (await self.views.outbox.read("dead", Paging(limit=1))).queues,
+            "keys": show_keys(self.views.keys).items,
+            "outbox": await self.views.outboxes.counts(),
         }
         return self.visits.show(visit, "overview", context)
 
@@ -110,13 +111,13 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         if not subject or len(subject) > LONGEST_SUBJECT:
             return self._show_explanation(visit, problem="paste one token, or one URL")
         try:
-            view = await self.views.explanations.explain(subject)
+            facts = await explain(self.views.explained, subject)
         except CannotExplain as error:
             return self._show_explanation(visit, problem=str(error))
-        return self._show_explanation(visit, facts=view.facts)
+        return self._show_explanation(visit, facts=facts)
 
     def _show_explanation(
-        self, visit: Visit, *, facts: Sequence[Fact] | None = None, problem: str = ""
+        self, visit: Visit, *, facts: Rows | None = None, problem: str = ""
     ) -> Answer:
         context = {"here": "/explain", "facts": facts, "problem": problem}
         return self.visits.show(visit, "explain", {"longest": LONGEST_SUBJECT, **context})
@@ -125,7 +126,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
         """Show the messages that wait, or the dead letters."""
         visit = await self.visits.open_page(request)
         state = visit.params.get("state") or "waiting"
-        view = await self.views.outbox.read(state, Paging(visit.params.get("cursor")))
+        view = await read_outbox(self.views.outboxes, state, Paging(visit.params.get("cursor")))
         context = {
             "here": "/outbox",
             "own_path": with_query("/outbox", {"state": state}),

@@ -32,31 +32,29 @@ class KeyView(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this replica can decrypt it (`signing.encryption_key`)."""
 
 
-class KeyViews(msgspec.Struct, frozen=True, kw_only=True):
-    source: KeySource
+def show_keys(source: KeySource) -> Page[KeyView]:
+    """Return all keys, by algorithm and age; there are a few."""
+    keys = sorted(source.keys, key=lambda key: (key.alg, key.sign_from))
+    now = clock()
+    others = (one for one in source.verify_only.keys if now < one.until)
+    return Page(items=(*_show_own(source, keys, now), *map(_show_foreign, others)))
 
-    def list_keys(self) -> Page[KeyView]:
-        """Return all keys, by algorithm and age; there are a few."""
-        keys = sorted(self.source.keys, key=lambda key: (key.alg, key.sign_from))
-        now = clock()
-        others = (one for one in self.source.verify_only.keys if now < one.until)
-        return Page(items=(*self._show_keys(keys, now), *map(_show_foreign, others)))
 
-    def _show_keys(self, keys: list[SigningKey], now: int) -> Iterator[KeyView]:
-        kept_after = self.source.policy().kept_after
-        for key in keys:
-            retired_at = key.retired_at
-            yield KeyView(
-                kid=key.kid,
-                alg=key.alg,
-                use="enc" if key.alg in ENCRYPTION_ALGORITHMS else "sig",
-                state=name_state(key, tuple(keys), now),
-                announced_at=_time_or_none(key.announced_at),
-                used_from=_time_or_none(key.sign_from),
-                retired_at=_time_or_none(retired_at),
-                published_until=_time_or_none(retired_at and retired_at + kept_after),
-                usable=self.source.can_open(key),
-            )
+def _show_own(source: KeySource, keys: list[SigningKey], now: int) -> Iterator[KeyView]:
+    kept_after = source.policy().kept_after
+    for key in keys:
+        retired_at = key.retired_at
+        yield KeyView(
+            kid=key.kid,
+            alg=key.alg,
+            use="enc" if key.alg in ENCRYPTION_ALGORITHMS else "sig",
+            state=name_state(key, tuple(keys), now),
+            announced_at=_time_or_none(key.announced_at),
+            used_from=_time_or_none(key.sign_from),
+            retired_at=_time_or_none(retired_at),
+            published_until=_time_or_none(retired_at and retired_at + kept_after),
+            usable=source.can_open(key),
+        )
 
 
 def _show_foreign(other: VerifyOnlyKey) -> KeyView:
