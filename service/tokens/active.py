@@ -291,7 +291,7 @@ def _make_token(presented: _Presented, found: _Found) -> ActiveToken:
     record, authorization, kept = found
     authorization, claims = authorization or presented.granted, presented.claims
     if claims is None:
-        claims = _check_record(record, is_kept=bool(kept))
+        claims = _check_record(record)
     elif record is not None:
         raise Inactive("it was revoked")
     if is_bound(str(claims["jti"])) and authorization is None:
@@ -311,12 +311,12 @@ def _make_token(presented: _Presented, found: _Found) -> ActiveToken:
     )
 
 
-def _check_record(record: Mapping[str, object] | bool | None, *, is_kept: bool) -> VerifiedClaims:
-    """Return the claims of a reference token; raise Inactive if they are gone, or have expired in this process."""
+def _check_record(record: Mapping[str, object] | bool | None) -> VerifiedClaims:
+    """Return the claims of a reference token; raise Inactive if they are gone, or have expired."""
     if record is None:
         raise Inactive("its record is gone: it expired, was revoked, or never was")
     claims = VerifiedClaims(cast("Mapping[str, object]", record))
-    if is_kept and cast("int", claims["exp"]) <= clock():  # Redis may tell a little later
+    if cast("int", claims["exp"]) <= clock():  # Redis may tell up to a second later
         raise Inactive("it has expired")
     return claims
 

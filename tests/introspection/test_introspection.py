@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -142,6 +143,18 @@ async def test_a_clients_own_token_expires(
     assert await service.is_active(token)
     clock.forward(seconds=3700)
     assert told(await service.introspect(token)) == INACTIVE
+
+
+@pytest.mark.rfc("7519#4.1.4", "7662#2.2")
+@pytest.mark.parametrize("client", ["machine", "robot"])
+async def test_token_is_inactive_from_the_second_of_its_exp_on(
+    service: RunningService, clock: Clock, client: str
+) -> None:
+    second = int(time.time()) + 1
+    clock.traveller.move_to(second + 0.5)  # Redis keeps a record for whole seconds from here on
+    answer = await service.token(client, grant_type="client_credentials")
+    clock.traveller.move_to(second + int(answer["expires_in"]) + 0.2)
+    assert told(await service.introspect(answer["access_token"])) == INACTIVE
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
