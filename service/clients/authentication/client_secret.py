@@ -36,12 +36,11 @@ class SharedSecrets(msgspec.Struct, frozen=True):
         right = await self.find_slow(given, [*owners])
         return fast if right is None else owners[right]
 
-    async def find_among(
-        self, secrets: Collection[Secret], given: str, *, now: int
-    ) -> Secret | None:
-        """Return the one of these that this is, unless it has expired; as slow without any."""
-        found = await self.find((secrets,), given, now=now)
-        return None if found is None else found[1]
+    async def prove(self, evidence: Evidence, client: Client | None) -> Secret | bool:
+        """Return the client's secret that was sent, or False if it is none or has expired; as slow without a client."""
+        secrets = client.client_secrets if client else ()
+        found = await self.find((secrets,), evidence.proof, now=evidence.request.now)
+        return found is not None and found[1]
 
 
 class ClientSecretBasic(msgspec.Struct, frozen=True):
@@ -57,8 +56,7 @@ class ClientSecretBasic(msgspec.Struct, frozen=True):
         return Evidence(client_id=client_id, proof=secret, request=request)
 
     async def proves(self, evidence: Evidence, client: Client | None) -> Secret | bool:
-        secrets, now = client.client_secrets if client else (), evidence.request.now
-        return await self.secrets.find_among(secrets, evidence.proof, now=now) or False
+        return await self.secrets.prove(evidence, client)
 
 
 class ClientSecretPost(msgspec.Struct, frozen=True):
@@ -73,8 +71,7 @@ class ClientSecretPost(msgspec.Struct, frozen=True):
         return Evidence(client_id=client_id or "", proof=secret, request=request)
 
     async def proves(self, evidence: Evidence, client: Client | None) -> Secret | bool:
-        secrets, now = client.client_secrets if client else (), evidence.request.now
-        return await self.secrets.find_among(secrets, evidence.proof, now=now) or False
+        return await self.secrets.prove(evidence, client)
 
 
 class NoAuthentication(msgspec.Struct, frozen=True):
