@@ -13,6 +13,7 @@ import pytest
 from service.clients import registered_list
 from service.clients.registered_list import RegisteredList
 from tests.admin.conftest import Admin
+from tests.conftest import Clock
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 
@@ -191,9 +192,13 @@ class TestRegistered:
         assert listed["client_id"] == client_id
 
     async def test_client_that_registered_with_an_older_release_is_listed_by_a_later_start(
-        self, service: RunningService, admin: Admin, monkeypatch: pytest.MonkeyPatch
+        self,
+        service: RunningService,
+        admin: Admin,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(registered_list, "COMPLETE_FOR", 1)
+        monkeypatch.setattr(registered_list, "COMPLETE_FOR", 60)
         client_id = (await self.register(service, "older"))["client_id"]
         stores = service.features.shared.stores
         await stores.kv.write(stores.registered_list_made.drop("registered"))
@@ -201,7 +206,7 @@ class TestRegistered:
         await stores.kv.write(stores.registered_list.drop("registered"))
         await RegisteredList(stores).complete()
         assert (await admin("GET", "/admin/registered-clients"))["items"] == []
-        await asyncio.sleep(1.1)
+        clock.forward(seconds=61)
         await RegisteredList(stores).complete()
         (listed,) = (await admin("GET", "/admin/registered-clients"))["items"]
         assert listed["client_id"] == client_id

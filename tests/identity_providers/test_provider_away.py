@@ -12,6 +12,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 
 from service.events.providers import ProviderSignInFailed
+from service.identity.providers import provider
 from service.keys.jose import Key
 from service.outgoing.http_client import MAX_BODY
 from tests.conftest import Clock
@@ -262,14 +263,15 @@ async def test_unknown_keys_cause_no_more_fetches_from_a_provider_that_fails(
 
 
 async def test_a_provider_that_never_answered_is_asked_only_now_and_then(
-    fake: FakeProvider, app: ClientApp, clock: Clock
+    fake: FakeProvider, app: ClientApp, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(provider, "REST", 60)
     fake.instead[METADATA] = BROKEN["fails"]
     for _ in range(3):
         page = await app.authorize(acr_values="idp:upstream", prompt="login")
         assert page.text_of("login-error").startswith("Upstream ")
     assert fake.asked.count(METADATA) == 1
-    clock.forward(seconds=2)
+    clock.forward(seconds=61)
     await app.authorize(acr_values="idp:upstream", prompt="login")
     assert fake.asked.count(METADATA) == 2
 

@@ -24,6 +24,8 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.process import DEMONSTRATION, serving
 from tests.driving.registry import client_in
+from tests.driving.rounds import NextRounds
+from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService, claims_in
 from tests.logout.conftest import BYE, end, nothing_waits
 from tests.logout.relying_party import RelyingParty
@@ -67,7 +69,13 @@ async def test_a_204_answer_is_a_success(
 
 
 async def test_attempts_become_rarer_and_then_stop(
-    app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
+    next_rounds: NextRounds,
+    app: ClientApp,
+    hint: str,
+    party: RelyingParty,
+    *,
+    events: list[object],
+    clock: Clock,
 ) -> None:
     party.status = 500
     await end(app, hint)
@@ -77,7 +85,7 @@ async def test_attempts_become_rarer_and_then_stop(
         clock.forward(seconds=pause * 5 // 4 + 1)
     assert await told(events, BackChannelLogoutFailed, hint, attempts=6, cause="status 500")
     clock.forward(hours=1)
-    await asyncio.sleep(1.5)
+    await next_rounds()
     assert len(party.tokens) == 6
 
 
@@ -92,13 +100,19 @@ async def told(events: list[object], kind: Any, hint: str, **members: Any) -> bo
 
 
 async def test_a_retry_does_not_come_before_its_time(
-    app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
+    next_rounds: NextRounds,
+    app: ClientApp,
+    hint: str,
+    party: RelyingParty,
+    *,
+    events: list[object],
+    clock: Clock,
 ) -> None:
     party.answers = [500]
     await end(app, hint)
     assert await told(events, BackChannelLogoutPostponed, hint, attempts=1, cause="status 500")
     clock.forward(seconds=2)
-    await asyncio.sleep(1.5)
+    await next_rounds()
     assert len(party.tokens) == 1
     clock.forward(seconds=5)
     assert len(await party.claims(2)) == 2
@@ -136,13 +150,16 @@ async def test_a_hanging_client_does_not_delay_a_logout(
 
 
 async def test_a_limited_number_of_attempts_runs_at_once(
-    service: RunningService, party: RelyingParty, monkeypatch: pytest.MonkeyPatch
+    next_rounds: NextRounds,
+    service: RunningService,
+    party: RelyingParty,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(delivering, "AT_ONCE", 3)
     party.hang()
     await queue_deliveries(service, 10)
     await party.claims(3)
-    await asyncio.sleep(1.5)
+    await next_rounds()
     assert (len(party.tokens), party.most_at_once) == (3, 3)
     party.answering.set()
     assert len(await party.claims(10)) == 10
@@ -162,7 +179,11 @@ async def queue_deliveries(service: RunningService, count: int) -> None:
 
 
 async def test_replicas_share_deliveries_and_make_each_once(
-    service: RunningService, start: Start, config: dict[str, Any], party: RelyingParty
+    next_rounds: NextRounds,
+    service: RunningService,
+    start: Start,
+    config: dict[str, Any],
+    party: RelyingParty,
 ) -> None:
     replicas = (
         [service]
@@ -171,7 +192,7 @@ async def test_replicas_share_deliveries_and_make_each_once(
     )
     await queue_deliveries(service, 8)
     await asyncio.gather(*[nothing_waits(one) for one in replicas])
-    await asyncio.sleep(1.2)
+    await next_rounds()
     sids = [claims_in(token)["sid"] for token in party.tokens]
     assert len(sids) == len(set(sids)) == 8
 

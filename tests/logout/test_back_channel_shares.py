@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from typing import Any
 
@@ -14,6 +13,8 @@ from service.outbox import delivering
 from service.store.stores import LOGOUT
 from tests.driving.registering import register
 from tests.driving.registry import client_in
+from tests.driving.rounds import NextRounds
+from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService
 from tests.logout.conftest import nothing_waits
 from tests.logout.relying_party import RelyingParty, relying_party
@@ -60,11 +61,11 @@ async def queue_deliveries(service: RunningService, client_id: str, count: int) 
 
 
 async def test_a_host_of_dynamic_clients_gets_two_attempts_at_a_time(
-    service: RunningService, hanging: RelyingParty
+    next_rounds: NextRounds, service: RunningService, hanging: RelyingParty
 ) -> None:
     await queue_deliveries(service, await stranger(service, hanging, "localhost"), 5)
     await hanging.claims(2)
-    await asyncio.sleep(1.3)
+    await next_rounds()
     assert hanging.most_at_once == 2
     hanging.answering.set()
     await nothing_waits(service)

@@ -13,6 +13,7 @@ import pytest
 from service.events.tokens import RefreshTokenReused
 from service.store.keyvalue import KeyValue
 from service.takeover.grants import GrantLoading, LoadedGrants
+from tests.conftest import Clock
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.takeover.persisted import ALICE, NEW_HANDLE, OLD_HANDLE, data_v4, data_v5, key_of, row
@@ -119,14 +120,18 @@ async def test_another_client_cannot_use_it_and_does_not_use_it_up(
 
 
 async def test_repeat_within_the_reuse_interval_gets_the_same_and_a_later_one_ends_the_family(
-    service: RunningService, loader: Loader, config: dict[str, Any], events: list[object]
+    service: RunningService,
+    loader: Loader,
+    config: dict[str, Any],
+    events: list[object],
+    clock: Clock,
 ) -> None:
-    client_in(config, "frontend")["refresh_token_reuse_interval"] = "2s"
+    client_in(config, "frontend")["refresh_token_reuse_interval"] = "30s"
     service.reload(config)
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     first, again = [await refresh(service, OLD_HANDLE) for _ in range(2)]
     assert first["refresh_token"] == again["refresh_token"]
-    await asyncio.sleep(3.1)
+    clock.forward(seconds=32)
     assert (await refresh(service, OLD_HANDLE)).refusal == (400, "invalid_grant")
     assert (await refresh(service, first["refresh_token"])).refusal == (400, "invalid_grant")
     assert not await service.is_active(first["access_token"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Any
 
@@ -15,6 +14,8 @@ from tests.cli.conftest import command as command  # noqa: PLC0414 - a fixture
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.rounds import NextRounds
+from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService, claims_in
 from tests.races.conftest import replicas as replicas  # noqa: PLC0414 - a fixture
 from tests.webhooks.conftest import sign_in
@@ -22,7 +23,7 @@ from tests.webhooks.receiver import NEXT_SECRET, SECRET, Receiver, receiving
 
 
 async def test_replicas_send_each_event_once_and_those_of_a_user_in_order(
-    replicas: list[RunningService], receiver: Receiver
+    next_rounds: NextRounds, replicas: list[RunningService], receiver: Receiver
 ) -> None:
     for number in range(6):
         replica = replicas[number % len(replicas)]
@@ -32,7 +33,7 @@ async def test_replicas_send_each_event_once_and_those_of_a_user_in_order(
         await app.browser.get("/connect/endsession", params={"id_token_hint": hint})
         await browser.close()
     events = await receiver.events(18)
-    await asyncio.sleep(1.5)
+    await next_rounds()
     assert len(receiver.received) == 18
     assert [event["type"] for event in events] == [
         "session_started",

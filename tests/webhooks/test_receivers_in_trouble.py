@@ -18,6 +18,8 @@ from service.events.webhooks import (
 from service.outbox.looking import Outboxes
 from service.wiring.outboxes import open_outboxes
 from tests.conftest import Clock, Start
+from tests.driving.rounds import NextRounds
+from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService
 from tests.webhooks.conftest import emitted, nothing_waits, sign_in
 from tests.webhooks.receiver import SECRET, Receiver, receiving
@@ -129,14 +131,18 @@ async def test_a_waiting_event_is_tried_at_once_when_its_operator_wants_it(
 
 
 async def test_a_receiver_that_answers_410_gets_one_request_an_hour(
-    service: RunningService, receiver: Receiver, outboxes: Outboxes, clock: Clock
+    next_rounds: NextRounds,
+    service: RunningService,
+    receiver: Receiver,
+    outboxes: Outboxes,
+    clock: Clock,
 ) -> None:
     receiver.answers = [410]
     await sign_in(service)
     await emitted(service.events, WebhookGone)
     await sign_in(service, "bob")
     clock.forward(minutes=50)
-    await asyncio.sleep(1.5)
+    await next_rounds()
     assert len(receiver.received) == 1
     clock.forward(minutes=15)
     await nothing_waits(outboxes)
