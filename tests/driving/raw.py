@@ -12,10 +12,11 @@ async def exchange(port: int | None, *pieces: bytes, ends: bool = False) -> byte
     """Send the pieces, each as a packet of its own, and read until the service closes; `ends` if the client sends no more."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        for piece in pieces:
+        for number, piece in enumerate(pieces):
+            if number:
+                await asyncio.sleep(0.02)
             writer.write(piece)
             await writer.drain()
-            await asyncio.sleep(0.02 * (len(pieces) - 1))
         if ends:
             writer.write_eof()
         return await asyncio.wait_for(reader.read(), SECONDS)

@@ -97,8 +97,15 @@ async def test_body_with_expect_100_continue_is_invited(service: RunningService)
 
 @pytest.mark.parametrize(
     "pieces",
-    [[WHOLE], [WHOLE[:10], WHOLE[10:]], [WHOLE[:-5], WHOLE[-5:]], [WHOLE + WHOLE]],
-    ids=["whole", "two pieces", "end of the body later", "two at once"],
+    [
+        [WHOLE],
+        [WHOLE, WHOLE],
+        [WHOLE[:10], WHOLE[10:]],
+        [WHOLE[:10], WHOLE[10:], WHOLE],
+        [WHOLE[:-5], WHOLE[-5:]],
+        [WHOLE * 5],
+    ],
+    ids=["whole", "one after the other", "two pieces", "then whole", "end of the body", "five"],
 )
 async def test_a_client_that_sends_no_more_still_gets_its_answer(
     service: RunningService, pieces: list[bytes]

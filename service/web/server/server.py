@@ -10,7 +10,7 @@ from socket import socket
 from typing import cast
 
 import structlog
-from aiohttp import web
+from aiohttp import StreamReader, web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
@@ -147,7 +147,10 @@ class _Server(web.Server):
 class _RoutedConnection(RequestHandler):
     """A connection whose requests aiohttp reads, within the limits of all connections; nothing sent is echoed."""
 
-    __slots__ = ("_accepted", "_connections", "_has_ended", "_received_at", "_unfinished", "peer")
+    __slots__ = (
+        *("_accepted", "_connections", "_has_ended", "_newest_body", "_received_at", "_unfinished"),
+        "peer",
+    )
 
     def __init__(self, server: web.Server, connections: Connections) -> None:
         super().__init__(
@@ -161,6 +164,7 @@ class _RoutedConnection(RequestHandler):
         )
         self._connections = connections
         self._accepted: asyncio.Transport | None = None
+        self._newest_body: StreamReader | None = None
         self._unfinished = 0
         self._has_ended = False
         self._received_at = self._loop.time()
@@ -189,9 +193,11 @@ class _RoutedConnection(RequestHandler):
         return not self.unsent_bytes and self._has_whole_request()
 
     def _has_whole_request(self) -> bool:
-        request = self._current_request
-        runs = self._request_in_progress and (request is None or request.content.is_eof())
-        return runs or bool(self._messages)
+        if self._messages:
+            return True
+        # aiohttp takes a message a turn of the loop before it has a request, and waits once that has its answer.
+        is_waiting = self._waiter is not None and not self._waiter.done()
+        return not is_waiting and self._newest_body is not None and self._newest_body.is_eof()
 
     @property
     def unsent_bytes(self) -> int:
@@ -207,6 +213,7 @@ class _RoutedConnection(RequestHandler):
         self._received_at = self._loop.time()
         super().data_received(data)
         if self._messages:
+            self._newest_body = self._messages[-1][1]
             self._unfinished = 0
             self._connections.finish_head(self)
         elif self._waiter is not None or self._request_count == 0:
