@@ -15,7 +15,7 @@ from service.caching import BoundedCache
 from service.clock import clock
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
-from service.model.outgoing import ClientHttp, HttpAnswer, HttpClient, Unreachable
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpClient, HttpRequest, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri, RefusedValue
 from service.protocol.params import MAX_LENGTH
 from service.single_flight import SingleFlight
@@ -105,7 +105,7 @@ class RequestUris:
         url = _without_fragment(uri)
         try:
             async with self._place(http):
-                text = _text_of(await http.fetch(url))
+                text = _text_of(await http.fetch(HttpRequest(url)))
         except (Unreachable, UnicodeDecodeError) as error:
             log.warning("a request object cannot be read", request_uri=url, reason=str(error))
             self._failures.put((http, url), value=True, seconds=FAILURE_LIFETIME)

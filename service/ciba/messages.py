@@ -33,7 +33,7 @@ from service.model.backchannel import (
     message_id,
 )
 from service.model.client import Client
-from service.model.outgoing import ClientHttp, HttpBody, Unreachable
+from service.model.outgoing import ClientHttp, HttpRequest, Unreachable
 from service.model.request_context import current_traceparent
 from service.outbox.queue import Outbox
 from service.protocol.scope import format_scope
@@ -160,10 +160,9 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     async def _send(self, delivery: BackchannelDelivery, client: Client, uri: str) -> None:
         """Raise Unreachable if another attempt may succeed, Refused if none will."""
         if delivery.kind == "ping":
-            http, (body, authorization) = self.http.choose(client), self._open_ping(delivery)
-            answer = await http.fetch(uri, body, authorization=authorization)
+            answer = await self.http.choose(client).fetch(self._open_ping(delivery, uri))
         else:
-            answer = await self.http.free.fetch(uri, await self._make_note(delivery, uri))
+            answer = await self.http.free.fetch(await self._make_note(delivery, uri))
         if answer.status // 100 == 2:  # noqa: PLR2004 - all of them are a success
             return
         cause = f"status {answer.status}"
@@ -171,17 +170,17 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
             raise Unreachable(cause)
         raise Refused(cause)
 
-    def _open_ping(self, delivery: BackchannelDelivery) -> tuple[HttpBody, str]:
-        """Return the body and the Authorization header of a ping (CIBA Core §10.2)."""
+    def _open_ping(self, delivery: BackchannelDelivery, uri: str) -> HttpRequest:
+        """Return a ping (CIBA Core §10.2)."""
         try:
             content = self.seal.open_text(delivery.sealed)
         except Unreadable as error:
             raise Refused("it cannot be decrypted") from error
         auth_req_id, token = msgspec.json.decode(content, type=tuple[str, str])
-        body = HttpBody("application/json", orjson.dumps({"auth_req_id": auth_req_id}))
-        return body, f"Bearer {token}"
+        body = orjson.dumps({"auth_req_id": auth_req_id})
+        return HttpRequest(uri, body, {"Content-Type": "application/json"}, f"Bearer {token}")
 
-    async def _make_note(self, delivery: BackchannelDelivery, uri: str) -> HttpBody:
+    async def _make_note(self, delivery: BackchannelDelivery, uri: str) -> HttpRequest:
         """Return a note about a request, signed as ID tokens are; nothing in it can poll for tokens."""
         (shown,) = await self.stores.kv.read(self.stores.backchannel_requests.read(delivery.ref))
         if shown is None:
@@ -200,7 +199,7 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
         if shown.binding_message is not None:
             claims["binding_message"] = shown.binding_message
         note = await self.ring.signing_key(None).sign(claims, typ=NOTE_TYPE)
-        return HttpBody("application/jwt", note.encode())
+        return HttpRequest(uri, note.encode(), {"Content-Type": "application/jwt"})
 
     async def _fail(self, delivery: BackchannelDelivery, cause: str, *, is_final: bool) -> None:
         failed = replace(delivery, failures=delivery.failures + 1, cause=cause)

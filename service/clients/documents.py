@@ -26,7 +26,7 @@ from service.model.catalogue import Registrable
 from service.model.client import Client, Permissions
 from service.model.client_entry import Mark
 from service.model.client_metadata import RegisteredClient, marked, registered_names
-from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.outgoing import HttpAnswer, HttpClient, HttpRequest, Unreachable
 from service.model.request_context import caller, current_request
 from service.protocol.errors import (
     InvalidClient,
@@ -207,7 +207,7 @@ class ClientDocuments(msgspec.Struct, frozen=True, kw_only=True):
             raise TemporarilyUnavailable("too many metadata documents of clients are being fetched")
         async with self._places:
             try:
-                answer = await self.http.fetch(url.url)
+                answer = await self.http.fetch(HttpRequest(url.url))
             except Unreachable as error:
                 raise self._report_away(url, str(error)) from error
         document = self._read(url, answer)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from service.caching import BoundedCache
 from service.clients.published_keys import LIFETIME, PAUSE, PublishedKeys
 from service.keys.jose import JwtRefused, VerifiedClaims
-from service.model.outgoing import HttpClient, Unreachable
+from service.model.outgoing import HttpClient, HttpRequest, Unreachable
 from service.model.registry import Issuer
 from service.protocol.json_input import parse_json
 from service.single_flight import SingleFlight
@@ -76,7 +76,7 @@ class IssuerKeys:
 
     async def _read_jwks_uri(self, url: str, issuer: str) -> str:
         """Return the `jwks_uri` in the issuer's own metadata, as safe as the issuer's URL (RFC 8414 §3.3)."""
-        answer = await self._http.fetch(url)
+        answer = await self._http.fetch(HttpRequest(url))
         if answer.status != HTTPStatus.OK:
             raise Unreachable(f"status {answer.status}")
         metadata = msgspec.convert(parse_json(answer.body), _Metadata)

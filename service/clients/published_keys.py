@@ -14,7 +14,7 @@ from service.caching import BoundedCache
 from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, UnknownKey
 from service.keys.jose import VerifiedClaims
-from service.model.outgoing import ClientHttp, HttpClient, Unreachable
+from service.model.outgoing import ClientHttp, HttpClient, HttpRequest, Unreachable
 from service.model.registry import KeyOwner
 from service.protocol.json_input import parse_json
 from service.single_flight import SingleFlight
@@ -98,7 +98,7 @@ class PublishedKeys:
         """Fetch the keys; after a failure, the keys that were there count a little longer."""
         now, (http, uri) = clock(), place
         try:
-            answer = await http.fetch(uri)
+            answer = await http.fetch(HttpRequest(uri))
             if answer.status != HTTPStatus.OK:
                 raise Unreachable(f"status {answer.status}")  # noqa: TRY301 - logged below
             keys, seconds = self._read(answer.body)

@@ -15,7 +15,7 @@ from service.events.users import (
     BackChannelLogoutPostponed,
 )
 from service.model.client import Client
-from service.model.outgoing import ClientHttp, Unreachable
+from service.model.outgoing import ClientHttp, HttpRequest, Unreachable
 from service.model.session import LogoutDelivery
 from service.outbox.queue import Outbox
 from service.protocol.errors import OAuthError
@@ -67,7 +67,7 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
         """Return the cause of the failure; None if the client has accepted the token."""
         try:
             token = await self._mint(delivery, client)
-            answer = await self.http.choose(client).fetch(uri, {"logout_token": token})
+            answer = await self.http.choose(client).fetch(HttpRequest(uri, {"logout_token": token}))
         except Unreachable as error:
             return str(error)
         except OAuthError as error:

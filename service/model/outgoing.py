@@ -22,11 +22,18 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     """By names as in RFC 9110, in whatever capitals the server wrote them."""
 
 
-class HttpBody(msgspec.Struct, frozen=True):
-    content_type: str
-    content: bytes
+class HttpRequest(msgspec.Struct, frozen=True):
+    """A GET request, or a POST of a form or of another body, whose type is in the headers."""
+
+    uri: str
+    content: Mapping[str, str] | bytes | None = None
     headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-    """Further header fields."""
+    authorization: str | None = None
+    """The header's whole value."""
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.content is None else "POST"
 
 
 class ClientCertificate(msgspec.Struct, frozen=True):
@@ -39,15 +46,7 @@ class ClientCertificate(msgspec.Struct, frozen=True):
 class HttpClient(Protocol):
     """Follows no redirect, limits time and size, and raises Unreachable."""
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
-        """Send a GET request, or a form or other body by POST; `authorization` is the header's whole value."""
-        ...
+    async def fetch(self, request: HttpRequest) -> HttpAnswer: ...
 
 
 class ClientHttp(msgspec.Struct, frozen=True, kw_only=True):

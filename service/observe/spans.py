@@ -28,7 +28,7 @@ from opentelemetry.util.re import parse_env_headers
 
 from service.events.event import Emit, Event
 from service.events.timings import EmitTiming, RequestAnswered, Signed, StoreAnswered, Timing
-from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
+from service.model.outgoing import HttpAnswer, HttpClient, HttpRequest
 from service.model.request_context import current_traceparent
 from service.observe.metrics import OTHER
 
@@ -176,20 +176,13 @@ class _TracedHttp(msgspec.Struct, frozen=True):
     purpose: str
     http: HttpClient
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
         """Send the request with its span as its `traceparent`."""
-        method = "GET" if form is None else "POST"
-        known = {"http.request.method": method, "token_service.purpose": self.purpose}
-        attributes = {**known, **_describe_address(url)}
-        span = self.start_span(method, kind=SpanKind.CLIENT, attributes=attributes)
+        known = {"http.request.method": request.method, "token_service.purpose": self.purpose}
+        attributes = {**known, **_describe_address(request.uri)}
+        span = self.start_span(request.method, kind=SpanKind.CLIENT, attributes=attributes)
         with _current(span):
-            answer = await self.http.fetch(url, form, authorization=authorization)
+            answer = await self.http.fetch(request)
             _note_status(span, answer.status, first_error=HTTPStatus.BAD_REQUEST)
             return answer
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from service.events.timings import EmitTiming, OthersAnswered
-from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
+from service.model.outgoing import HttpAnswer, HttpClient, HttpRequest
 
 if TYPE_CHECKING:
     from service.outgoing.http_client import OutgoingHttp
@@ -21,16 +21,10 @@ class LateHttp(msgspec.Struct, eq=False):  # keys are remembered by the client t
     make: Callable[[], OutgoingHttp]
     _made: OutgoingHttp | None = None
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
         if self._made is None:
             self._made = self.make()
-        return await self._made.fetch(url, form, authorization=authorization)
+        return await self._made.fetch(request)
 
     async def close(self) -> None:
         if self._made is not None:
@@ -44,15 +38,9 @@ class TimedHttp(msgspec.Struct, frozen=True):
     http: HttpClient
     timed: EmitTiming
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
         began = monotonic()
         try:
-            return await self.http.fetch(url, form, authorization=authorization)
+            return await self.http.fetch(request)
         finally:
             self.timed(OthersAnswered(self.purpose, monotonic() - began))

@@ -15,7 +15,7 @@ import structlog
 from yarl import URL
 
 from service.config.reading.files import Stamp, stamp_of
-from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, Unreachable
+from service.model.outgoing import ClientCertificate, HttpAnswer, HttpRequest, Unreachable
 from service.model.request_context import current_traceparent
 from service.outgoing.guard import AddressPolicy, GuardedResolver
 from service.tls import make_context, show_certificate
@@ -76,21 +76,12 @@ class OutgoingHttp:
         self._sessions: dict[tuple[bool, bool], _Session] = {}
         """By whether they are for https, and whether they keep connections."""
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
-        method = "GET" if form is None else "POST"
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
         # The trace goes on at the receiver (W3C Trace Context §3.2).
-        given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
-        if isinstance(form, HttpBody):
-            given |= {**form.headers, "Content-Type": form.content_type}
+        given = {"Authorization": request.authorization, "traceparent": current_traceparent.get()}
+        given |= request.headers
         headers = {name: value for name, value in given.items() if value is not None}
-        data = form.content if isinstance(form, HttpBody) else form
-        ask = partial(self._ask, method, url, data=data, headers=headers)
+        ask = partial(self._ask, request, headers)
         try:
             if not self._kept:
                 return await ask(kept=False)
@@ -111,18 +102,16 @@ class OutgoingHttp:
             await session.http.close()
 
     async def _ask(
-        self,
-        method: str,
-        url: str,
-        *,
-        data: bytes | Mapping[str, str] | None,
-        headers: Mapping[str, str],
-        kept: bool,
+        self, request: HttpRequest, headers: Mapping[str, str], *, kept: bool
     ) -> HttpAnswer:
         async with (
-            self._session(https=URL(url).scheme == "https", kept=kept) as session,
+            self._session(https=URL(request.uri).scheme == "https", kept=kept) as session,
             session.request(
-                method, url, data=data, headers=headers, allow_redirects=False
+                request.method,
+                request.uri,
+                data=request.content,
+                headers=headers,
+                allow_redirects=False,
             ) as response,
         ):
             limit = self._max_body

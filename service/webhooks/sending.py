@@ -20,7 +20,7 @@ from service.events.webhooks import (
     WebhookGone,
     WebhookPostponed,
 )
-from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
+from service.model.outgoing import HttpAnswer, HttpClient, HttpRequest, Unreachable
 from service.model.webhook import Webhook, WebhookDelivery, webhook_id
 from service.outbox.delivering import Place
 from service.outbox.queue import Outbox, spread
@@ -123,12 +123,13 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
         body = event if webhook.personal else without_personal(event)
         now = clock()
         headers = {
+            "Content-Type": CONTENT_TYPE,
             "webhook-id": delivery.event_id,
             "webhook-timestamp": str(now),
             "webhook-signature": sign(webhook.secrets, delivery.event_id, now, body),
         }
         try:
-            answer = await self.http.fetch(webhook.url, HttpBody(CONTENT_TYPE, body, headers))
+            answer = await self.http.fetch(HttpRequest(webhook.url, body, headers))
         except Unreachable as error:
             return str(error)
         if answer.status // 100 == 2:  # noqa: PLR2004

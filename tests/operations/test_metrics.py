@@ -15,7 +15,7 @@ from service.events.event import Event
 from service.events.timings import Signed
 from service.events.tokens import CodeReplayed, TokenIntrospected, TokenIssued, TokenRefused
 from service.events.users import LoginFailed
-from service.model.outgoing import Unreachable
+from service.model.outgoing import HttpRequest, Unreachable
 from tests.driving.service import RunningService
 
 
@@ -113,7 +113,9 @@ async def test_a_duration_is_in_every_bucket_from_its_own_on(service: RunningSer
 
 async def test_requests_to_other_servers_are_timed_by_purpose(service: RunningService) -> None:
     with pytest.raises(Unreachable):
-        await service.features.shared.client_http("client_keys").free.fetch("http://localhost:1/")
+        await service.features.shared.client_http("client_keys").free.fetch(
+            HttpRequest("http://localhost:1/")
+        )
     assert _value(await _shown(service), 'outgoing_seconds_count{purpose="client_keys"}') == 1
 
 

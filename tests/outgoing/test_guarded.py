@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from service.model.outgoing import Unreachable
+from service.model.outgoing import HttpRequest, Unreachable
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import GUARDED_PER_HOST, MAX_BODY, OutgoingHttp
 from tests.driving.listening import serving
@@ -101,9 +101,9 @@ async def test_no_spelling_of_loopback_is_reached(
     guarded: OutgoingHttp, site: Site, scheme: str, host: str
 ) -> None:
     with pytest.raises(Unreachable):
-        await guarded.fetch(f"{scheme}://{host}:{site.port}/")
+        await guarded.fetch(HttpRequest(f"{scheme}://{host}:{site.port}/"))
     with pytest.raises(Unreachable):
-        await guarded.fetch(f"{scheme}://{host}:{site.port}/", {"logout_token": "x"})
+        await guarded.fetch(HttpRequest(f"{scheme}://{host}:{site.port}/", {"logout_token": "x"}))
     assert site.visits == []
 
 
@@ -116,23 +116,25 @@ async def test_a_name_is_judged_by_the_address_that_is_connected_to(
 
     monkeypatch.setattr(socket, "getaddrinfo", resolved)
     with pytest.raises(Unreachable, match="Connect"):
-        await guarded.fetch(f"https://public.example:{site.port}/")
+        await guarded.fetch(HttpRequest(f"https://public.example:{site.port}/"))
     assert site.visits == []
 
 
 async def test_an_allowed_network_is_reached_by_http_too(exempt: OutgoingHttp, site: Site) -> None:
-    answer = await exempt.fetch(f"http://localhost:{site.port}/")
+    answer = await exempt.fetch(HttpRequest(f"http://localhost:{site.port}/"))
     assert (answer.status, answer.body) == (200, b"hello")
-    assert (await exempt.fetch(f"http://127.0.0.1:{site.port}/", {"a": "b"})).status == 200
+    assert (
+        await exempt.fetch(HttpRequest(f"http://127.0.0.1:{site.port}/", {"a": "b"}))
+    ).status == 200
 
 
 @pytest.mark.needs("openssl")
 async def test_an_allowed_network_is_reached_by_https(exempt: OutgoingHttp, https: str) -> None:
-    assert (await exempt.fetch(https)).status == 404
+    assert (await exempt.fetch(HttpRequest(https))).status == 404
 
 
 async def test_a_redirect_is_not_followed(exempt: OutgoingHttp, site: Site) -> None:
-    assert (await exempt.fetch(f"http://127.0.0.1:{site.port}/redirect")).status == 302
+    assert (await exempt.fetch(HttpRequest(f"http://127.0.0.1:{site.port}/redirect"))).status == 302
     assert site.visits == ["GET /redirect"]
 
 
@@ -140,20 +142,25 @@ async def test_an_answer_that_does_not_come_is_unreachable(
     impatient: OutgoingHttp, site: Site
 ) -> None:
     with pytest.raises(Unreachable):
-        await impatient.fetch(f"http://127.0.0.1:{site.port}/slow")
+        await impatient.fetch(HttpRequest(f"http://127.0.0.1:{site.port}/slow"))
 
 
 async def test_an_answer_that_is_too_long_is_unreachable(exempt: OutgoingHttp, site: Site) -> None:
     with pytest.raises(Unreachable):
-        await exempt.fetch(f"http://127.0.0.1:{site.port}/long")
+        await exempt.fetch(HttpRequest(f"http://127.0.0.1:{site.port}/long"))
 
 
 async def test_a_host_that_hangs_holds_few_connections(exempt: OutgoingHttp, site: Site) -> None:
     url = f"http://127.0.0.1:{site.port}"
-    slow = [asyncio.create_task(exempt.fetch(f"{url}/slow")) for _ in range(GUARDED_PER_HOST + 5)]
+    slow = [
+        asyncio.create_task(exempt.fetch(HttpRequest(f"{url}/slow")))
+        for _ in range(GUARDED_PER_HOST + 5)
+    ]
     while len(site.visits) < GUARDED_PER_HOST:  # noqa: ASYNC110 - no event tells of it
         await asyncio.sleep(0.01)
-    assert (await exempt.fetch(f"{url.replace('127.0.0.1', 'localhost')}/")).status == 200
+    assert (
+        await exempt.fetch(HttpRequest(f"{url.replace('127.0.0.1', 'localhost')}/"))
+    ).status == 200
     assert site.visits == ["GET /slow"] * GUARDED_PER_HOST + ["GET /"]
     site.may_answer.set()
     assert {answer.status for answer in await asyncio.gather(*slow)} == {200}
@@ -164,4 +171,4 @@ async def test_a_host_that_hangs_holds_few_connections(exempt: OutgoingHttp, sit
 )
 async def test_a_url_that_is_not_http_is_unreachable(guarded: OutgoingHttp, url: str) -> None:
     with pytest.raises(Unreachable):
-        await guarded.fetch(url)
+        await guarded.fetch(HttpRequest(url))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.model.outgoing import Unreachable
+from service.model.outgoing import HttpRequest, Unreachable
 from service.outgoing.guard import AT_ONCE, PER_DOMAIN, AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
 
@@ -53,7 +53,7 @@ async def guarded() -> AsyncIterator[OutgoingHttp]:
 
 async def fetch(guarded: OutgoingHttp, *hosts: str) -> None:
     """All at once; none of them is reached."""
-    asked = [guarded.fetch(f"https://{host}/") for host in hosts]
+    asked = [guarded.fetch(HttpRequest(f"https://{host}/")) for host in hosts]
     ends = await asyncio.gather(*asked, return_exceptions=True)
     assert {type(end) for end in ends} == {Unreachable}
 
@@ -65,7 +65,7 @@ async def test_providers_and_redis_never_wait_for_registered_clients_names(
     assert names.asked
     free = OutgoingHttp(timeout=5, ca_file=None, policy=None)
     with pytest.raises(Unreachable, match="Certificate"):  # that is, it was found and connected to
-        await free.fetch(https.replace("127.0.0.1", "localhost"))
+        await free.fetch(HttpRequest(https.replace("127.0.0.1", "localhost")))
     await free.close()
 
 

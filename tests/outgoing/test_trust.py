@@ -14,7 +14,7 @@ from aiohttp import web
 from cryptography import x509
 from structlog.testing import capture_logs
 
-from service.model.outgoing import Unreachable
+from service.model.outgoing import HttpRequest, Unreachable
 from service.outgoing.http_client import OutgoingHttp
 from tests.conftest import Start
 from tests.driving.authority import root
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.needs("openssl")
 
 async def test_a_further_authority_is_trusted(https: str, certificate: Path) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=certificate, policy=None)
-    assert (await outgoing.fetch(https)).status == 404
+    assert (await outgoing.fetch(HttpRequest(https))).status == 404
     await outgoing.close()
 
 
 async def test_a_certificate_of_an_unknown_authority_is_not_trusted(https: str) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=None, policy=None)
     with pytest.raises(Unreachable, match="Certificate"):
-        await outgoing.fetch(https)
+        await outgoing.fetch(HttpRequest(https))
     await outgoing.close()
 
 
@@ -56,12 +56,12 @@ async def test_the_authorities_of_a_changed_file_count_for_the_next_request(
     https: str, pem: str, changing: tuple[OutgoingHttp, Path]
 ) -> None:
     outgoing, file = changing
-    assert (await outgoing.fetch(https)).status == 404
+    assert (await outgoing.fetch(HttpRequest(https))).status == 404
     file.write_text(root().pem)
     with pytest.raises(Unreachable, match="Certificate"):
-        await outgoing.fetch(https)
+        await outgoing.fetch(HttpRequest(https))
     file.write_text(root().pem + pem)
-    assert (await outgoing.fetch(https)).status == 404
+    assert (await outgoing.fetch(HttpRequest(https))).status == 404
 
 
 @pytest.mark.parametrize("broken", ["", "no certificate", None], ids=["empty", "text", "away"])
@@ -69,10 +69,10 @@ async def test_authorities_stay_in_use_while_their_file_is_broken(
     https: str, changing: tuple[OutgoingHttp, Path], broken: str | None
 ) -> None:
     outgoing, file = changing
-    assert (await outgoing.fetch(https)).status == 404
+    assert (await outgoing.fetch(HttpRequest(https))).status == 404
     file.unlink() if broken is None else file.write_text(broken)
     with capture_logs() as logged:
-        answers = [await outgoing.fetch(https) for _ in range(2)]
+        answers = [await outgoing.fetch(HttpRequest(https)) for _ in range(2)]
     assert [answer.status for answer in answers] == [404, 404]
     assert [each["log_level"] for each in logged] == ["warning"]
 
@@ -90,13 +90,13 @@ async def test_a_request_under_way_is_answered_though_the_file_changes(
 
     outgoing, file = changing
     async with serving_tls(shown, web.get("/slow", slow)) as url:
-        under_way = asyncio.create_task(outgoing.fetch(f"{url}slow"))
+        under_way = asyncio.create_task(outgoing.fetch(HttpRequest(f"{url}slow")))
         await asked.wait()
         file.write_text(file.read_text() + root().pem)
-        assert (await outgoing.fetch(url)).status == 404
+        assert (await outgoing.fetch(HttpRequest(url))).status == 404
         answering.set()
         assert (await under_way).status == 200
-        await outgoing.fetch(url)
+        await outgoing.fetch(HttpRequest(url))
 
 
 @pytest.mark.usefixtures("strict_python")
@@ -114,8 +114,12 @@ async def test_a_certificate_without_every_extension_is_trusted_if_its_authority
     config["outgoing"] = {"ca_file": str(pem)}
     shared = (await start(config)).features.shared
     async with serving_tls(own) as url:
-        assert (await shared.http_trusting("workload_issuer", pem).fetch(url)).status == 404
-        assert (await shared.http_trusting("workload_issuer", None).fetch(url)).status == 404
+        assert (
+            await shared.http_trusting("workload_issuer", pem).fetch(HttpRequest(url))
+        ).status == 404
+        assert (
+            await shared.http_trusting("workload_issuer", None).fetch(HttpRequest(url))
+        ).status == 404
 
 
 @pytest.mark.parametrize(
@@ -124,5 +128,5 @@ async def test_a_certificate_without_every_extension_is_trusted_if_its_authority
 async def test_a_url_that_cannot_be_requested_is_unreachable(url: str) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=None, policy=None)
     with pytest.raises(Unreachable):
-        await outgoing.fetch(url)
+        await outgoing.fetch(HttpRequest(url))
     await outgoing.close()

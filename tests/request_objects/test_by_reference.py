@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 from msgspec.structs import replace
 
@@ -16,7 +14,7 @@ from service.authorize.request_uri import (
     RequestUris,
 )
 from service.keys.jose import MAX_JWT_LENGTH
-from service.model.outgoing import ClientHttp, HttpAnswer, HttpBody
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpRequest
 from service.protocol.errors import InvalidRequestUri
 from tests.conftest import Clock
 from tests.request_objects.sending import Sender
@@ -199,14 +197,8 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
-        self.asked.append(url)
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
+        self.asked.append(request.uri)
         return HttpAnswer(200, b"content")
 
 

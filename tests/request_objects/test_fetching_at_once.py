@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from service.authorize import request_uri
 from service.authorize.request_uri import RequestUris
 from service.model.client import Client
-from service.model.outgoing import ClientHttp, HttpAnswer, HttpBody
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpRequest
 from service.protocol.errors import InvalidRequestUri
 from tests.request_objects.sending import Sender
 
@@ -27,14 +26,8 @@ class Hanging:
         self.asked: list[str] = []
         self.answering = asyncio.Event()
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
-        self.asked.append(url)
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
+        self.asked.append(request.uri)
         await self.answering.wait()
         return HttpAnswer(200, b"content")
 

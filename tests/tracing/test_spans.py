@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.model.outgoing import HttpRequest
 from service.store.keyvalue import StoreUnavailable
 from tests.clients.signing import Signer
 from tests.driving.client_app import ClientApp
@@ -206,7 +207,7 @@ async def test_unavailable_server_is_an_error_of_the_span(
     ways = service.features.shared.client_http("client_keys")
     for url in ("http://localhost:1/", "https://[broken"):
         with pytest.raises(Exception, match=r"answer|URL"):
-            await ways.guarded.fetch(url)
+            await ways.guarded.fetch(HttpRequest(url))
     assert [(span.attributes or {})["error.type"] for span in traced.all()] == ["Unreachable"] * 2
 
 

@@ -24,7 +24,7 @@ from service.keys.jose import looks_like_jwt
 from service.model import types
 from service.model.client_metadata import RegisteredClient, new_client_id, selector_of
 from service.model.handle import new_handle, parse_handle
-from service.model.outgoing import HttpClient, Unreachable
+from service.model.outgoing import HttpClient, HttpRequest, Unreachable
 from service.model.request_context import caller
 from service.protocol import errors
 from service.store.room import MARKER, OVERHEAD, RegistrationRoom
@@ -172,7 +172,7 @@ class ClientRegistration(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(uri, str) or not isinstance(redirect_uris, list):
             return
         try:
-            answer = await self.http.fetch(uri)
+            answer = await self.http.fetch(HttpRequest(uri))
         except Unreachable as error:
             raise errors.InvalidClientMetadata(
                 "sector_identifier_uri: cannot be fetched"

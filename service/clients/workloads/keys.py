@@ -14,7 +14,7 @@ from service.clients.issuer_keys import IssuerKeys
 from service.clients.published_keys import LIFETIME, PublishedKeys, read_jwks
 from service.keys.foreign_keys import MAX_BYTES, ForeignKeys
 from service.keys.jose import VerifiedClaims
-from service.model.outgoing import ClientHttp, HttpAnswer, HttpBody, HttpClient, Unreachable
+from service.model.outgoing import ClientHttp, HttpAnswer, HttpClient, HttpRequest, Unreachable
 from service.model.workload import WorkloadIssuer
 from service.protocol.json_input import parse_json
 
@@ -70,18 +70,12 @@ class HttpWithToken(msgspec.Struct, frozen=True):
     http: HttpClient
     token_file: Path
 
-    async def fetch(
-        self,
-        url: str,
-        form: Mapping[str, str] | HttpBody | None = None,
-        *,
-        authorization: str | None = None,
-    ) -> HttpAnswer:
+    async def fetch(self, request: HttpRequest) -> HttpAnswer:
         try:
             token = await asyncio.to_thread(self.token_file.read_text)
         except (OSError, UnicodeDecodeError) as error:
             raise Unreachable(f"the token_file cannot be read: {type(error).__name__}") from error
-        return await self.http.fetch(url, form, authorization=f"Bearer {token.strip()}")
+        return await self.http.fetch(replace(request, authorization=f"Bearer {token.strip()}"))
 
 
 class _Bundle(msgspec.Struct, frozen=True):

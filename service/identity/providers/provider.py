@@ -16,7 +16,7 @@ from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header
 from service.keys.jose import VerifiedClaims
 from service.model.identity_provider import IdentityProvider
-from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.outgoing import HttpAnswer, HttpClient, HttpRequest, Unreachable
 from service.protocol.json_input import parse_json
 from service.single_flight import SingleFlight
 
@@ -145,9 +145,13 @@ class ProviderDirectory:
 
     async def _fetch(self, issuer: str) -> KnownProvider:
         url, source = issuer.rstrip("/") + WELL_KNOWN, "metadata or keys"
-        metadata = _parse_metadata(await read_body(self.http.fetch(url), source), issuer=issuer)
+        metadata = _parse_metadata(
+            await read_body(self.http.fetch(HttpRequest(url)), source), issuer=issuer
+        )
         try:
-            keys = ForeignKeys.parse(await read_body(self.http.fetch(metadata.jwks_uri), source))
+            keys = ForeignKeys.parse(
+                await read_body(self.http.fetch(HttpRequest(metadata.jwks_uri)), source)
+            )
         except ValueError as error:
             raise ProviderUnavailable("its keys cannot be understood") from error
         return KnownProvider(metadata=metadata, keys=keys)

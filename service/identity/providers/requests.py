@@ -17,7 +17,7 @@ from service.identity.providers.provider import (
     read_body,
 )
 from service.model.identity_provider import IdentityProvider
-from service.model.outgoing import HttpClient
+from service.model.outgoing import HttpClient, HttpRequest
 from service.model.session import PendingSignIn
 from service.protocol.authorization_request import PROMPTS
 from service.protocol.pkce import S256, s256
@@ -92,8 +92,8 @@ async def redeem_code(
     """Exchange a code as the client that this service is at the provider (RFC 6749 §4.1.3)."""
     authorization, own = await credentials.present(metadata, provider)
     grant = {"grant_type": "authorization_code", **form, **own}
-    posted = http.fetch(metadata.token_endpoint, grant, authorization=authorization)
-    body = await read_body(posted, "token endpoint", may_refuse=True)
+    request = HttpRequest(metadata.token_endpoint, grant, authorization=authorization)
+    body = await read_body(http.fetch(request), "token endpoint", may_refuse=True)
     without = ProviderRefused("its token endpoint sent no tokens")
     if not provider.is_openid and not body.lstrip().startswith(b"{"):
         tokens = _read_form(body, without)
@@ -116,7 +116,7 @@ async def fetch_userinfo(
     http: HttpClient, endpoint: str, access_token: str
 ) -> Mapping[str, object]:
     """Return what the endpoint says about the user of the access token (OIDC Core §5.3.2)."""
-    fetched = http.fetch(endpoint, authorization=f"Bearer {access_token}")
-    body = await read_body(fetched, "userinfo endpoint")
+    request = HttpRequest(endpoint, authorization=f"Bearer {access_token}")
+    body = await read_body(http.fetch(request), "userinfo endpoint")
     none = ProviderRefused("its userinfo endpoint sent no claims")
     return parse_body(body, dict[str, object], none)

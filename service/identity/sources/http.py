@@ -13,7 +13,7 @@ import msgspec
 
 from service.config.problem import Finding, encrypted_key
 from service.config.schema.users import HttpUsers, Users
-from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
+from service.model.outgoing import ClientCertificate, HttpClient, HttpRequest, Unreachable
 from service.model.user import (
     MAX_SUB,
     MAX_USERNAME,
@@ -122,9 +122,9 @@ class HttpUserStore:
         return _read(await self._ask(self._find_url, {by: value}, _Found))
 
     async def _ask(self, url: str, sent: object, kind: type[Answer]) -> Answer:
-        body = HttpBody("application/json", msgspec.json.encode(sent))
+        body, headers = msgspec.json.encode(sent), {"Content-Type": "application/json"}
         try:
-            answer = await self._http.fetch(url, body, authorization=self._authorization)
+            answer = await self._http.fetch(HttpRequest(url, body, headers, self._authorization))
         except Unreachable as error:
             raise UsersUnavailable(str(error)) from None
         if answer.status in _ABOUT_THE_QUESTION:
