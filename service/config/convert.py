@@ -264,10 +264,16 @@ def _in_order(
         if field.required and name not in given:
             yield Misfit(kind="missing", message="is required", location=(name,))
         yield from (misfit for misfit in found if misfit.location[0] == name)
-    for name in given:
-        if name not in fields:
-            message = "unknown key"
-            yield Misfit(kind="unknown", message=message, location=(name,), keys=[*fields])
+    unknown = [name for name in given if name not in fields]
+    unused = [name for name in fields if name not in given] if unknown else []
+    for name in unknown:
+        yield Misfit(
+            kind="unknown",
+            message="unknown key",
+            location=(name,),
+            keys=[*fields],
+            unused=unused,
+        )
 
 
 @cache

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from service.config.convert import convert
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
 from service.config.schema.file import ConfigurationFile
-from service.config.schema.findings import schema_findings
+from service.config.schema.findings import find_meant, schema_findings
 from service.model.client_entry import ClientEntry
 from service.model.types import Unfit
 
@@ -79,27 +81,48 @@ def _judge_the_rest(
     values: Value, error: Unfit, directory: Path, rules: Iterable[FileRule]
 ) -> Iterator[Finding]:
     """Apply the rules to the file without its malformed values, and leave out what only follows from that."""
-    rest, removed = deepcopy(values), set[Location]()
+    rest, removed, misspelt = deepcopy(values), set[Location](), dict[Location, Location]()
     for _ in range(_ROUNDS):
-        removed |= _take_out(rest, error)
+        corrected = _correct_keys(rest, error)
+        misspelt |= corrected
+        removed |= _take_out(rest, error, {*corrected.keys(), *corrected.values()})
         try:
             file = _validate(rest, {}, directory)
         except Unfit as further:
             error = further
             continue
-        for rule in rules:
-            yield from (finding for finding in rule(file) if not _follows(finding, removed))
+        found = (finding for rule in rules for finding in rule(file))
+        yield from (_as_written(each, misspelt) for each in found if not _follows(each, removed))
         return
 
 
-def _take_out(values: Value, error: Unfit) -> set[Location]:
+def _correct_keys(values: Value, error: Unfit) -> dict[Location, Location]:
+    """Put the values of misspelt keys below the keys that are meant; return the locations of these with those in the file."""
+    corrected = {meant: each.location for each in error.misfits if (meant := find_meant(each))}
+    for meant, written in corrected.items():
+        parent = _parent(values, written)
+        if isinstance(parent, dict):
+            _put(values, meant, parent.pop(str(written[-1])))
+    return corrected
+
+
+def _as_written(finding: Finding, misspelt: Mapping[Location, Location]) -> Finding:
+    """Return the finding at the keys that stand in the file."""
+    at = finding.location
+    for meant, written in reversed([*misspelt.items()]):  # the last ones are the innermost
+        if at[: len(meant)] == meant:
+            at = (*written, *at[len(meant) :])
+    return replace(finding, location=at)
+
+
+def _take_out(values: Value, error: Unfit, corrected: Collection[Location]) -> set[Location]:
     """Remove malformed values, make up missing ones, and return their locations."""
     removed: set[Location] = set()
     for misfit in error.misfits:
         key = misfit.location
         while key and not isinstance(key[-1], str):  # the items of a list keep their positions
             key = key[:-1]
-        if not key or key in removed:
+        if not key or key in removed or key in corrected:
             continue
         removed.add(key)
         if misfit.kind == "missing":
@@ -115,13 +138,16 @@ def _made_up(key: Location) -> str:
 
 
 def _follows(finding: Finding, removed: Iterable[Location]) -> bool:
-    """Return whether a finding is about a removed value or a made-up one, or warns of something next to it."""
+    """Return whether a finding is about a removed value or a made-up one, or warns of something next to it, or below that."""
     at = finding.location
     if any(_made_up(each) in f"{finding.message} {finding.hint}" for each in removed):
         return True
     if any(at == each[: len(at)] or each == at[: len(each)] for each in removed):
         return True
-    return finding.severity == "warning" and any(at[:-1] == each[:-1] for each in removed)
+    beside = (each[:-1] for each in removed)
+    return finding.severity == "warning" and any(
+        at[: len(each)] == each if each else len(at) == 1 for each in beside
+    )
 
 
 def _parent(values: Value, location: Location) -> Value:

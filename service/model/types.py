@@ -44,6 +44,8 @@ class Misfit(msgspec.Struct, frozen=True, kw_only=True):
     """The words of which it should be one."""
     keys: Collection[str] = ()
     """The keys that are possible beside it."""
+    unused: Collection[str] = ()
+    """Those of them that do not stand there."""
     at_key: bool = False
     """Whether the key itself is wrong, not its value."""
     is_secret: bool = False

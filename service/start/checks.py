@@ -35,7 +35,7 @@ def _names_certificates(file: ConfigurationFile) -> bool:
 
 
 def _has_languages(file: ConfigurationFile) -> bool:
-    return set(file.ui.locales) != {"en"}
+    return {*file.ui.locales, file.ui.default_locale} != {"en"}
 
 
 def _has_templates(file: ConfigurationFile) -> bool:

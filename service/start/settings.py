@@ -217,9 +217,6 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
     if file.session.cookie_same_site == "none" and not file.issuer.startswith("https:"):
         message = "none needs an https issuer; browsers drop the cookie otherwise"
         yield Finding(("session", "cookie_same_site"), message, "set lax")
-    if file.ui.default_locale not in file.ui.locales:
-        message = f"is {file.ui.default_locale}, which ui.locales does not list"
-        yield Finding(("ui", "default_locale"), message, f"set {file.ui.locales[0]}")
     if file.users.source != "file" and file.users.list:
         message = f"is not used, because source is {file.users.source}"
         yield warning(("users", "list"), message)

@@ -253,13 +253,86 @@ def test_a_malformed_value_is_one_problem_in_words(
 
 def test_a_misspelt_key_is_one_problem(problems: Callable[..., Any]) -> None:
     found = problems(
-        "api_resources:\n- name: api\n  secrets: [{sha256: %s}]\n- nam: billing\n"
-        % ("0" * 64)
-        + "clients:\n- client_id: web\n  require_client_secret: false\n"
+        f"api_resources:\n- name: api\n  secrets: [{{sha256: {'0' * 64}}}]\n"
+        f"- nam: billing\n  secrets: [{{sha256: {'1' * 64}}}]\n"
+        "clients:\n- client_id: web\n  require_client_secret: false\n"
         "  redirect_uris: ['https://a/']\n  allowed_scopes: [billing]\n"
     )
     assert list(found) == ["api_resources[1].nam"]
     assert found["api_resources[1].nam"].hint == "did you mean name?"
+
+
+_REFERRED_TO = """
+api_resources: [{name: api, secrets: [{sha256: 0000000000000000000000000000000000000000000000000000000000000000}]}]
+tenants: [{name: acme}]
+authentication_contexts: [{acr: high, amr: [pwd, otp]}]
+token_exchange: [{clients: [web], scopes: [api], audiences: [api], subject_audience: [api]}]
+clients:
+- client_id: web
+  client_secrets: [{sha256: 0000000000000000000000000000000000000000000000000000000000000000}]
+  allowed_grant_types: [authorization_code, 'urn:ietf:params:oauth:grant-type:token-exchange']
+  redirect_uris: ['https://a/']
+  allowed_scopes: [openid, api]
+  tenants: [acme]
+  required_acr: high
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "path"),
+    [
+        ("api_resources", "api_resource", "api_resource"),
+        ("\ntenants", "\ntenant", "tenant"),
+        ("authentication_contexts", "authentication_context", "authentication_context"),
+        ("\nclients", "\nclient", "client"),
+        ("client_id", "clientId", "clients[0].clientId"),
+        ("client_secrets", "client_secret", "clients[web].client_secret"),
+        ("allowed_grant_types", "grant_types", "clients[web].grant_types"),
+        ("allowed_scopes", "AllowedScopes", "clients[web].AllowedScopes"),
+        ("acr: high, amr", "arc: high, amr", "authentication_contexts[0].arc"),
+        ("tenants: [{name", "tenants: [{nam", "tenants[0].nam"),
+        ("api_resources: [{name", "api_resources: [{nam", "api_resources[0].nam"),
+        ("audiences", "audience", "token_exchange[0].audience"),
+    ],
+    ids=lambda text: text.strip(),
+)
+def test_nothing_is_said_of_what_a_misspelt_key_means(
+    problems: Callable[..., Any], right: str, wrong: str, path: str
+) -> None:
+    assert problems(_REFERRED_TO) == {}
+    found = problems(_REFERRED_TO.replace(right, wrong, 1))
+    assert list(found) == [path]
+    meant = right.rpartition("{")[2].strip().partition(":")[0]
+    assert found[path].hint == f"did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "path"),
+    [
+        ("client_id: web", "client_id: ${UNSET}", "clients[0].client_id"),
+        ("{name: api,", "{name: '${UNSET}',", "api_resources[0].name"),
+        ("{name: acme}", "{name: '${UNSET}'}", "tenants[0].name"),
+        ("{acr: high", "{acr: '${UNSET}'", "authentication_contexts[0].acr"),
+        (
+            "authorization_code",
+            "authorisation_code",
+            "[web].allowed_grant_types[authorisation_code]",
+        ),
+    ],
+    ids=lambda text: text,
+)
+def test_one_mistake_is_one_problem(
+    problems: Callable[..., Any], right: str, wrong: str, path: str
+) -> None:
+    found = problems(_REFERRED_TO.replace(right, wrong, 1))
+    assert [each for each in found if not each.endswith(path)] == []
+    assert len(found) == 1
+
+
+def test_what_stands_below_a_misspelt_key_is_judged(problems: Callable[..., Any]) -> None:
+    found = problems(_REFERRED_TO.replace("\nclients", "\nclient").replace("https://a/", "x:y"))
+    assert sorted(found) == ["client", "client[web].redirect_uris[0]"]
+    assert found["client[web].redirect_uris[0]"].line == 11
 
 
 def test_a_name_that_is_missing_is_never_made_up(problems: Callable[..., Any]) -> None:

@@ -292,7 +292,6 @@ IMPOSSIBLE = {
     "a session past its end": ({"session": {"lifetime": "31d"}}, "session.lifetime"),
     "one port for two things": ({"server": {"management_port": 8080}}, "server.management_port"),
     "no time to finish": ({"server": {"shutdown_linger": "20s"}}, "server.shutdown_linger"),
-    "a language that is not on offer": ({"ui": {"default_locale": "de"}}, "ui.default_locale"),
     "a handler that is not there": (
         {"extension_grants": [{"handler": "no.such:Grant"}]},
         "extension_grants[no.such:Grant].handler",

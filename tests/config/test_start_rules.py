@@ -77,6 +77,16 @@ CASES = {
         "ui.locales[1]",
         "there are no messages for fi",
     ),
+    "the_only_language_has_messages": (
+        "ui: {locales: [xx]}",
+        "ui.locales[0]",
+        "there are no messages for xx",
+    ),
+    "default_language_is_listed": (
+        "ui: {default_locale: de}",
+        "ui.default_locale",
+        "is de, which ui.locales does not list",
+    ),
     "own_templates_are_sound": (
         "ui: {templates: broken}",
         "ui.templates",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
-from service.config.problem import Finding, warning
+from service.config.problem import Finding, find_closest, warning
 from service.config.registry import implied_response_types, response_types
 from service.model.client_entry import ClientEntry
 from service.protocol.redirect_uri import is_origin, origin_of
@@ -158,7 +158,8 @@ def responses_have_a_use(client: ClientEntry) -> Iterator[Finding]:
     if uses_authorize and not client.redirect_uris:
         message = "is empty, so the authorize endpoint refuses this client"
         yield warning(("redirect_uris",), message, "add one")
-    if client.redirect_uris and not uses_authorize:
+    is_misspelt = find_closest("authorization_code", client.allowed_grant_types) is not None
+    if client.redirect_uris and not uses_authorize and not is_misspelt:
         message = "no grant type of this client uses them"
         yield warning(("redirect_uris",), message, "add authorization_code")
 

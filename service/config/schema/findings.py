@@ -27,7 +27,7 @@ _PLAIN_WORDS = re.compile(r"{word}([\s,]+{word})*".format(word=r"[\w/](?:[\w./:+
 
 def schema_findings(error: Unfit) -> Iterator[Finding]:
     """Yield everything that does not fit as a finding; an unknown key and a wrong word come with the nearest right one."""
-    meant = {_meant(misfit) for misfit in error.misfits if misfit.kind == "unknown"}
+    meant = {find_meant(misfit) for misfit in error.misfits}
     for misfit in error.misfits:
         is_misspelt = misfit.kind == "missing" and misfit.location in meant
         if not is_misspelt:
@@ -35,21 +35,26 @@ def schema_findings(error: Unfit) -> Iterator[Finding]:
             yield Finding(misfit.location, misfit.message, _remedy(misfit), at_key=at_key)
 
 
-def explain_unknown_key(location: Location, keys: Collection[str]) -> str:
-    """Return what to write instead of a key that is not known."""
+def explain_unknown_key(
+    location: Location, keys: Collection[str], unused: Collection[str] = ()
+) -> str:
+    """Return what to write instead of a key that is not known, one that is not used yet if there is any like it."""
     familiar = find_familiar(location)
     if familiar is not None:
         return f"did you mean {familiar}?" if familiar in keys else familiar
     listed = f"known keys here: {', '.join(keys)}"
     many = "docs/configuration.md lists the keys"
-    return nearest(location[-1], keys) or (listed if len(keys) <= _MOST_LISTED else many)
+    meant = nearest(location[-1], unused) or nearest(location[-1], keys)
+    return meant or (listed if len(keys) <= _MOST_LISTED else many)
 
 
-def _meant(unknown: Misfit) -> Location:
-    """Return the location of the key that an unknown one is a misspelling of."""
-    *parent, key = unknown.location
-    closest = find_familiar(unknown.location) or find_closest(str(key), unknown.keys)
-    return (*parent, closest or key)
+def find_meant(misfit: Misfit) -> Location | None:
+    """Return the location of the key that an unknown one is a misspelling of, where that is not used yet."""
+    if misfit.kind != "unknown":
+        return None
+    *parent, key = misfit.location
+    meant = find_familiar(misfit.location) or find_closest(str(key), misfit.unused)
+    return (*parent, meant) if meant and meant in misfit.unused else None
 
 
 def _remedy(misfit: Misfit) -> str | None:
@@ -84,7 +89,7 @@ def _below_list(misfit: Misfit) -> str | None:
 
 
 _REMEDIES: Mapping[str, Callable[[Misfit], str | None]] = {
-    "unknown": lambda misfit: explain_unknown_key(misfit.location, misfit.keys),
+    "unknown": lambda misfit: explain_unknown_key(misfit.location, misfit.keys, misfit.unused),
     "word": lambda misfit: nearest(misfit.value, misfit.words),
     "bool": lambda misfit: _BOOLS.get(str(misfit.value).lower()),
     "text": _write_quotes,

@@ -161,13 +161,18 @@ def why_not_read(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
-    """A page in a language has words to show; those of the templates themselves are English."""
-    folders = folders_of(file.ui.templates)
-    for at, name in enumerate(file.ui.locales):
-        if not has_messages(folders, name):
-            known = ", ".join(known_languages(folders))
-            hint = f"known: {known}; a catalogue in ui.templates adds one"
-            yield Finding(("ui", "locales", at), f"there are no messages for {name}", hint)
+    """A page in a language has words to show, the default one, too; those of the templates themselves are English."""
+    folders, default = folders_of(file.ui.templates), file.ui.default_locale
+    unknown = {
+        at: name for at, name in enumerate(file.ui.locales) if not has_messages(folders, name)
+    }
+    for at, name in unknown.items():
+        known = ", ".join(known_languages(folders))
+        hint = f"known: {known}; a catalogue in ui.templates adds one"
+        yield Finding(("ui", "locales", at), f"there are no messages for {name}", hint)
+    if not unknown and default not in file.ui.locales:  # it may be meant by the unknown one
+        message = f"is {default}, which ui.locales does not list"
+        yield Finding(("ui", "default_locale"), message, f"set {file.ui.locales[0]}")
 
 
 def own_messages_can_be_read(file: ConfigurationFile) -> Iterator[Finding]:
