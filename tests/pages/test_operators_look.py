@@ -91,6 +91,8 @@ OWN_MACROS = """
         ('{% set more = ["B"] %}{{ own.badge("A", "k", *more) }}', '<i class="k">AB</i>'),
         ('{{ _("Hello %(name)s", **{"name": "<B>"}) }}', "Hello &lt;B&gt;"),
         ('{% macro url(path) %}mine{{ path }}{% endmacro %}{{ url("/a") }}', "mine/a"),
+        ("{{ own.badge(kind='k', text='<') }}", '<i class="k">&lt;</i>'),
+        ('{{ {"b": _("B"), "a": "<"} | tojson }}', '{"a":"\\u003c","b":"B"}'),
         ('{{ own.badge("A") ~ "<" ~ _("B") }}', '<i class="plain">A</i>&lt;B'),
         ('{% macro twice(own) %}{{ own.upper() }}{% endmacro %}{{ twice("a") }}', "A"),
         ('{% if error == "nothing" %}{{ own.absent("A") }}{% endif %}', ""),

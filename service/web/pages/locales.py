@@ -23,6 +23,7 @@ from service.config.schema.file import ConfigurationFile
 from service.model.types import LocalText
 from service.protocol.http_headers import read_qualities
 from service.web.pages.looks import folders_of
+from service.web.pages.templates import as_html, escape
 
 SOURCE_LANGUAGE = "en"
 CLOCKS_DIFFER = 10
@@ -195,8 +196,12 @@ def messages_of(
             message = _VALUE_IN_TEXT.sub(
                 "\N{FIRST STRONG ISOLATE}\\g<0>\N{POP DIRECTIONAL ISOLATE}", message
             )
-        text = Markup(message)  # noqa: S704 (catalogues are ours)
-        return text % values if "%" in message else text
+        if "%" in message:
+            message %= {
+                name: value if isinstance(value, int) else escape(value)
+                for name, value in values.items()
+            }
+        return as_html(message)  # catalogues are ours
 
     def gettext(message: str, /, **values: object) -> Markup:
         return with_values(translations.gettext(message), values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +30,11 @@ def folders_of(templates: Path | None) -> tuple[Path, ...]:
 
 class Links(dict[LinkName, str]):
     """The operator's pages by their names; a template finds None for one that there is not."""
+
+    def __init__(self, links: Mapping[LinkName, str]) -> None:
+        super().__init__(links)
+        # Jinja looks for attributes first.
+        vars(self).update({name: links.get(name) for name in get_args(LinkName)})
 
     def __missing__(self, _: LinkName) -> None:
         return None

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp_jinja2
 import jinja2
+import markupsafe
+import msgspec
 from aiohttp import web
 from jinja2 import nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.runtime import Context, Macro, markup_join
+from jinja2.utils import missing
 from jinja2.visitor import NodeTransformer
+from markupsafe import Markup
 
 from service.config.problem import CannotServe, Finding
 from service.config.schema.file import ConfigurationFile
@@ -28,8 +34,42 @@ FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 CONSTANT = ("_", "url", "has_asset")
 """The functions of templates whose value for the same arguments is the same on every page of a language, but for files of tenants."""
 
+as_html: Callable[[str], Markup] = partial(str.__new__, Markup)
+"""Marks a text as HTML."""
+_escape_text: Callable[[str], str] = cast("Any", markupsafe)._escape_inner  # noqa: SLF001 - without the mark
+
+
+def escape(value: object) -> str:
+    """Return what a page shows of a value: HTML as it is, all else escaped."""
+    if type(value) is str:
+        return _escape_text(value)
+    return value if type(value) is Markup else markupsafe.escape(value)
+
+
+class Names(dict[str, Any]):
+    """What a page knows by names; Jinja asks for some that no page gives."""
+
+    def __missing__(self, _: str) -> object:
+        return missing
+
 
 class PageContext(Context):
+    """The names of a page in one map, so that C finds them; each block asks for its own, some fifty in all."""
+
+    def __init__(
+        self,
+        environment: jinja2.Environment,
+        parent: dict[str, Any],
+        name: str | None,
+        blocks: Any,
+        globals: object = None,  # noqa: A002 - Jinja's name
+    ) -> None:
+        """Leave out the names of the globals: Jinja compares them with those of each template that is imported, which has the same."""
+        super().__init__(environment, Names(parent), name, blocks)
+        self.vars = self.parent
+        own: Any = self
+        own.resolve_or_missing = self.vars.__getitem__
+
     def call(
         self,
         called: Any,
@@ -40,9 +80,34 @@ class PageContext(Context):
         **values: Any,
     ) -> Any:
         """Call what a template calls. Of all that it reaches only macros take something more, which Jinja looks for at each call."""
-        if isinstance(called, Macro):
-            return called(self.eval_ctx, *args, **values)
-        return called(*args, **values)
+        if type(called) is not Macro:
+            return called(*args, **values)
+        macro: Any = called
+        names = macro.arguments
+        if values:
+            args += tuple([values.pop(name, missing) for name in names[len(args) :]])
+        else:
+            args += (missing,) * (len(names) - len(args))
+        takes_more = macro.caller or macro.catch_kwargs or macro.catch_varargs
+        if values or len(args) > len(names) or takes_more:
+            return macro(self.eval_ctx, *args, **values)
+        return as_html(macro._func(*args))  # noqa: SLF001 - what a macro calls once it has sorted its arguments, which takes longer
+
+
+class PageGenerator(CodeGenerator):
+    """Writes the code of templates without marking as HTML what only becomes a part of the page; a mark takes longer than all else."""
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        if frame.eval_ctx.volatile or not frame.eval_ctx.autoescape:
+            super()._output_child_pre(node, frame, finalize)
+        else:
+            self.write("environment.escape(")
+
+    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:  # noqa: N802 - Jinja's name
+        if type(node.value) is Markup:
+            self.write(f"environment.as_html({str(node.value)!r})")
+        else:
+            super().visit_Const(node, frame)
 
 
 class Templates(jinja2.Environment):
@@ -51,7 +116,10 @@ class Templates(jinja2.Environment):
     All have the same names: maps of maps, one for each template, take a sixth of the time of a page.
     """
 
+    code_generator_class = PageGenerator
     context_class = PageContext
+    as_html = staticmethod(as_html)
+    escape = staticmethod(escape)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -172,12 +240,24 @@ def set_up(app: web.Application, templates: Path | None, names: Mapping[str, obj
     own.update(names)
     own_filters: Any = environment.filters
     own_filters.update(dict.fromkeys(FILTERS, str))  # each language has its own
+    environment.policies |= {"json.dumps_function": _encode, "json.dumps_kwargs": {}}
     app[aiohttp_jinja2.APP_KEY] = environment
     for name in _templates_in(templates) if templates else ():
         try:
             environment.get_template(name)
         except jinja2.TemplateError as error:
             raise CannotServe(Finding(("ui", "templates"), f"{name}: {error}")) from error
+
+
+def _encode(value: object) -> str:
+    return msgspec.json.encode(value, order="sorted", enc_hook=_unmark).decode()
+
+
+def _unmark(value: object) -> str:
+    """Return a text that is marked as HTML as one of JSON."""
+    if isinstance(value, str):
+        return str(value)
+    raise NotImplementedError
 
 
 def compile_templates(app: web.Application, folder: str, language: Language) -> None:
