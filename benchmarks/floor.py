@@ -31,7 +31,7 @@ from service.keys.jose import Key, verify
 from service.keys.sealing import seal_as_before, seal_by_id
 from service.store.engine.channels import Multiplexed
 from service.store.engine.server import Server
-from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, lengthen, new_pace, pace
+from service.store.verbs import INDEX_ADD, INDEX_ADD_IF, Command, drop, lengthen, new_pace, pace
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
 DIGEST = "d" * 43
@@ -68,6 +68,8 @@ DELEGATE: Command = (
     *("EVAL", INDEX_ADD_IF, 3, *BELOW, f"{TAG}:at:{DIGEST[1:]}x"),
     *(*UNTIL, DIGEST, 1, "SET", RECORD, "EX", TTL),
 )
+DERIVED: Command = ("EXISTS", BELOW[0], f"{TAG}:de:x")
+REVOKED: Command = ("SET", f"{TAG}:rv:{DIGEST}", b"true", "EX", TTL)
 EXCHANGE: Command = ("EVAL", INDEX_ADD_IF, 2, *BELOW, *UNTIL, DIGEST[:38], 1)
 
 PACE_KEY = f"{TAG}:pp:{DIGEST}"
@@ -113,6 +115,7 @@ class Floor:
             "delegation": self.delegation,
             "token-exchange": self.token_exchange,
             "transaction-token": self.transaction_token,
+            "revocation": self.revocation,
             "discovery": self.discovery,
             "jwks-document": self.key_set,
         }
@@ -202,6 +205,14 @@ class Floor:
             orjson.loads(form[name])
         await self.redis.ask(READ_TWO, seconds=PATIENCE)
         return _token(self.es256.sign_at_once(CLAIMS, typ="txntoken+jwt"))
+
+    async def revocation(self, request: web.Request) -> web.Response:
+        """Two reads, a look for what was made from the token, and the end of it and of its JWT with another look."""
+        await _form(request)
+        await self.redis.ask(READ_TWO, seconds=PATIENCE)
+        await self.redis.ask((DERIVED,), seconds=PATIENCE)
+        await self.redis.ask((drop(f"{TAG}:at:x"), REVOKED, DERIVED), seconds=PATIENCE)
+        return web.Response()
 
     async def discovery(self, _: web.Request) -> web.Response:
         """Bytes from memory."""

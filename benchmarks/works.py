@@ -210,6 +210,13 @@ async def device_poll(features: Features, folder: Path, most: int) -> Requests:
     return replace(each_once(bodies, folder / "polls", "tv"), are_refused=True)
 
 
+async def revocation(features: Features, folder: Path, most: int) -> Requests:
+    """A client revokes reference tokens of its users (RFC 7009 §2.1)."""
+    bodies = [urlencode({"token": await user_token(features, "web")}) for _ in range(most)]
+    sent = each_once(bodies, folder / "revocations")
+    return replace(sent, path="/connect/revocation")
+
+
 async def discovery(_: Features, __: Path, ___: int) -> Requests:
     """The OpenID configuration."""
     return Requests(path="/.well-known/openid-configuration")
@@ -363,6 +370,14 @@ MACHINE_WORKS: tuple[Work, ...] = (
         floor="transaction-token",
         round_trips=1,
         at_least=0.86,
+    ),
+    Work(
+        name="revoke a reference token",
+        prepare=revocation,
+        floor="revocation",
+        round_trips=3,
+        at_least=0.7,
+        once=True,
     ),
     Work(
         name="discovery",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -59,9 +60,11 @@ class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             return "refresh_token"
         access = await self.active_tokens.find_to_revoke(token)
         if access is not None and access.claims["client_id"] == client.client_id:
-            jti, expires_at = str(access.claims["jti"]), access.expires_at
+            jti, names = str(access.claims["jti"]), defaultdict[str, set[str]](set)
+            names[access.selector].add(access.name)
             # A JWT that a gateway's check made of a reference token has its jti (ForwardedTokens).
-            for selector, name in {(access.selector, access.name), (selector_of(jti), jti)}:
-                await self.revocation.revoke(selector, name, expires_at=expires_at)
+            names[selector_of(jti)].add(jti)
+            for selector, some in names.items():
+                await self.revocation.revoke(selector, *some, expires_at=access.expires_at)
             return "access_token"
         return None

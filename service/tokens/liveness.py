@@ -270,16 +270,21 @@ class Revocation(msgspec.Struct, frozen=True, kw_only=True):
         """Revoke the tokens of these names, and all that were derived from them.
 
         A token is revoked after those derived from it, so that an interrupted revocation can be
-        repeated. Then the index is read again, for tokens that were derived in the meantime.
+        repeated. Where any has some, the indexes are read again, for tokens that were derived in the meantime.
         """
-        ended: set[str] = set()
-        while left := [
-            one for one in await self._find_descendants(selector, names) if one not in ended
-        ]:
+        derived, ended = self.stores.delegated, set[str]()
+        left = await self._find_descendants(selector, names)
+        while left:
+            have_some = 0
             for some in steps(left):
                 ends = [self._end(selector, one, expires_at) for one in some]
-                await self.stores.kv.write(*ends, durable=True)
+                answers = await self.stores.kv.write(
+                    *ends, derived.exist(selector, some), durable=True
+                )
+                have_some += answers[-1]
             ended.update(left)
+            left = await self._find_descendants(selector, names) if have_some else []
+            left = [one for one in left if one not in ended]
 
     async def _find_descendants(self, selector: str, names: Iterable[str]) -> list[str]:
         """Return these names and those of all tokens derived from them, the youngest first."""
