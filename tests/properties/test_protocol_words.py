@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from urllib.parse import quote_plus, urlencode
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from service.model.handle import PREFIXES, handle_from_secret, new_selector, parse_handle
-from service.protocol.errors import InvalidClient, OAuthError
+from service.protocol.errors import InvalidClient, InvalidScope, OAuthError
 from service.protocol.http_headers import parse_basic_auth
 from service.protocol.octets import base64url, decode_base64url, first_16_bytes
 from service.protocol.params import Params
@@ -62,6 +62,15 @@ def test_reading_a_scope_gives_scope_values_or_an_error(text: str) -> None:
         assert parse_scope(format_scope(scope)) == scope
 
 
+@pytest.mark.rfc("6749#A.4")
+@given(st.text(' !#[]~az"\\\t\n\x1f\x7f\xa0é', max_size=6))
+def test_a_scope_holds_only_values_of_its_characters_and_spaces(text: str) -> None:
+    values = text.split(" ")
+    is_valid = any(values) and set(text) <= set(" !#[]~az")
+    with nullcontext() if is_valid else pytest.raises(InvalidScope):
+        assert parse_scope(text) == frozenset(filter(None, values))
+
+
 @pytest.mark.rfc("9700#2.1")
 @given(st.text(), st.lists(st.text(max_size=30), max_size=3))
 def test_a_redirect_uri_is_compared_as_it_is(uri: str, registered: list[str]) -> None:
@@ -105,6 +114,23 @@ def test_only_the_right_verifier_verifies(right: str, wrong: str, method: str | 
 def test_malformed_verifier_never_verifies(right: str, anything: str) -> None:
     assume(right != anything)
     challenge = parse_code_challenge(right, "plain")
+    assert challenge is not None
+    assert not challenge.verifies(anything)
+
+
+@pytest.mark.rfc("7636#4.1")
+@pytest.mark.parametrize("malformed", ["", "v" * 42, "v" * 129, "v" * 42 + "+", "v" * 43 + "\n"])
+def test_malformed_verifier_never_verifies_the_hash_of_itself(malformed: str) -> None:
+    challenge = parse_code_challenge(s256(malformed), "S256")
+    assert challenge is not None
+    assert not challenge.verifies(malformed)
+
+
+@pytest.mark.rfc("7636#4.1")
+@given(VERIFIERS, st.text())
+def test_any_text_is_no_verifier_of_another_ones_hash(right: str, anything: str) -> None:
+    assume(right != anything)
+    challenge = parse_code_challenge(s256(right), "S256")
     assert challenge is not None
     assert not challenge.verifies(anything)
 
