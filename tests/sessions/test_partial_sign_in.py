@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,19 @@ async def test_partial_sign_in_is_continued_once(app: ClientApp, half: Page) -> 
     await give_code(app, half)
     app.browser.put_cookies({PARTIAL: before})
     assert (await give_code(app, half)).error == "invalid_request"
+
+
+async def test_partial_sign_in_to_the_own_account_is_continued_once(
+    browser: Browser, events: list[object]
+) -> None:
+    half = await browser.log_in(await browser.get("/account/login"))
+    before = dict(browser.cookies)
+    forms = [dict(half.forms[0].fields) | {"otp": CODE} for _ in range(5)]
+    await asyncio.gather(*(browser.post(PATH, form) for form in forms))
+    browser.forget_cookies()
+    browser.put_cookies(before)
+    assert (await browser.submit(half, otp=CODE)).path == "/account/login"
+    assert len([each for each in events if isinstance(each, SessionStarted)]) == 1
 
 
 async def test_own_account_opens_after_the_second_factor(browser: Browser) -> None:
