@@ -186,6 +186,21 @@ async def test_old_session_enrols_nothing_without_the_password(
     assert (await browser.log_in(page)).path == ADD
 
 
+@with_context("always", **KEYS)
+async def test_password_of_another_user_enrols_nothing_in_an_old_session(
+    app: ClientApp, browser: Browser, clock: Clock
+) -> None:
+    page = await app.login()
+    await browser.submit(page, otp=phone_of(page).code())
+    clock.forward(minutes=5, seconds=1)
+    request = (await app.authorize(claims=INSISTING)).parameters["request"]
+    of_another = await app.login("bob", prompt="login")
+    assert of_another.path == ADD
+    fresh_login = dict(of_another.forms[0].fields)["fresh_login"]
+    page = await browser.get(f"{ADD}?request={request}&fresh_login={fresh_login}")
+    assert page.path == "/account/login"
+
+
 @pytest.mark.parametrize(
     "config",
     [{"mfa": {"required": required, "enrolment": "at_login"}} for required in ("always", "never")],

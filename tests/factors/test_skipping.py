@@ -165,14 +165,16 @@ async def test_all_cookies_of_a_complete_sign_in_remove_and_renew_nothing_elsewh
 async def test_session_cookie_in_another_browser_enrols_nothing(
     service: RunningService, browser: Browser, clock: Clock, minutes: int
 ) -> None:
-    await browser.log_in(await browser.get(SECURITY))
+    page = await browser.log_in(await browser.get(SECURITY))
+    link_of_the_owner = page.element("add-otp")["href"] or ""
+    assert "fresh_login=" in link_of_the_owner
     clock.forward(minutes=minutes)
     thief = Browser(service.issuer)
-    page = await thief.get("/account/login")
-    csrf = dict(page.forms[0].fields)["csrf"]
+    login = await thief.get("/account/login")
+    csrf = dict(login.forms[0].fields)["csrf"]
     thief.put_cookies({"sid": browser.cookies["sid"]})
     (session,) = await service.features.shared.sessions.find_all_of(ALICE)
-    for path in (ADD, f"{ADD}?method=passkey", SECURITY):
+    for path in (link_of_the_owner, ADD, f"{ADD}?method=passkey", SECURITY):
         assert path == SECURITY or (await thief.get(path)).path == "/account/login"
         fields = {"csrf": csrf, "session_id": session.id, "otp": "000000", "action": "confirm"}
         assert (await thief.post(path, fields)).path == "/account/login"

@@ -102,6 +102,15 @@ async def test_password_alone_does_not_count_for_another_request(app: ClientApp)
     assert (await app.authorize()).path == "/account/login"
 
 
+async def test_password_and_second_factor_are_given_for_the_same_request(
+    app: ClientApp, half: Page
+) -> None:
+    other = (await app.authorize()).parameters["request"]
+    fields = dict(half.forms[0].fields) | {"request": other, "otp": CODE}
+    assert (await app.browser.post(PATH, fields)).path == "/account/login"
+    assert "sid" not in app.browser.cookies
+
+
 async def test_password_alone_opens_no_consent_page(app: ClientApp) -> None:
     app = ClientApp(app.service, app.browser, "consenting")
     half = await app.login()
