@@ -69,12 +69,11 @@ class AuthorizationCodeGrant(msgspec.Struct, frozen=True):
 def _check_binding(
     code: AuthorizationCode, authorization: Authorization, request: TokenRequest
 ) -> None:
-    """Raise InvalidGrant, with which the code stays unspent, unless client and key are still right."""
+    """Raise an error, with which the code stays unspent, unless client and key are still right."""
     if not request.client.has_redirect_uri(code.redirect_uri):
         message = "the redirect_uri of the authorization request is no longer registered"
         raise InvalidGrant(message, refused=RefusedValue("redirect_uri", code.redirect_uri))
-    if authorization.cnf is not None and authorization.cnf != request.cnf:  # RFC 9449 §10
-        raise InvalidGrant("the code is bound to a key that the request does not prove")
+    request.check_key(authorization.cnf, "code")
 
 
 def _find_mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:

@@ -123,8 +123,7 @@ def _find_usable(
 def _check_record(record: RefreshToken, request: TokenRequest) -> None:
     if record.ends_at <= request.now:
         raise InvalidGrant("the refresh token is unknown, expired or revoked")
-    if record.cnf is not None and record.cnf != request.cnf:
-        raise InvalidGrant("the refresh token is bound to a key that the request does not prove")
+    request.check_key(record.cnf, "refresh token")
 
 
 def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str] | None:

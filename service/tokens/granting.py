@@ -17,7 +17,7 @@ from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.model.user import LOCAL, UserStore
 from service.protocol.authorization_details import Detail
-from service.protocol.errors import InvalidGrant, OAuthError
+from service.protocol.errors import InvalidDpopProof, InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -60,6 +60,14 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def address(self) -> str:
         """The network address of the sender, according to the trusted proxies; empty without a request."""
         return self.find_address()
+
+    def check_key(self, bound: Confirmation | None, what: str) -> None:
+        """Raise InvalidDpopProof or InvalidGrant unless the client has proven the key that this is bound to, if any (RFC 9449 §10)."""
+        if bound is None or bound == self.cnf:
+            return
+        if self.cnf is None and bound.method == "jkt":
+            raise InvalidDpopProof(f"the {what} is bound to a key, and there is no DPoP proof")
+        raise InvalidGrant(f"the {what} is bound to a key that the request does not prove")
 
     def granted_to(
         self,

@@ -164,8 +164,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidGrant("the code is unknown or expired long ago")
         if polled.client_id != client_id:
             raise InvalidGrant("the code was issued to another client")
-        if polled.cnf not in {None, request.cnf}:  # RFC 9449 §10
-            raise InvalidGrant("the code is bound to a key that the request does not prove")
+        request.check_key(polled.cnf, "code")
         if polled.expires_at <= request.now:
             raise ExpiredToken("the code has expired before it was used: ask for a new one")
         if decision is None and is_early:

@@ -164,7 +164,7 @@ class TestBoundCodes:
         tv = await Television.switch_on(service, browser, headers=key.header(PATH))
         assert (await tv.poll(headers=other.header())).refusal == (400, "invalid_grant")
         await tv.decide()
-        assert (await tv.poll()).error == "invalid_grant"
+        assert (await tv.poll()).refusal == (400, "invalid_dpop_proof")
         tokens = await tv.poll(headers=key.header())
         assert (tokens.status, tokens["token_type"]) == (200, "DPoP")
         assert claims_in(tokens["access_token"])["cnf"] == {"jkt": key.thumbprint}
