@@ -52,10 +52,6 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
     name: str = PASSWORDS
     """The kind of its counters."""
 
-    async def is_locked(self, username: str, address: str) -> bool:
-        failures, _ = await self.find(username, address)
-        return failures.are_too_many
-
     async def find(
         self, username: str, address: str, *others: Read[T]
     ) -> tuple[Failures, Sequence[T | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
@@ -59,8 +59,6 @@ ALIASES: Mapping[Server, Mapping[str, str]] = {
     },
 }
 """By server: the path there, and the endpoint here. Paths with `{name}` are those of one provider or client."""
-
-SERVERS: tuple[Server, ...] = get_args(Server)
 
 
 class PathAliases(msgspec.Struct, frozen=True):

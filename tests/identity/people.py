@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from service.identity.hashing import hash_password
+from service.identity.throttle import Throttle
 from service.model.authentication_context import Mfa
 from service.model.registry import Registry
 from service.model.tenant import Tenancy
@@ -69,3 +70,9 @@ class Live:
 def now() -> int:
     """The time, which time-machine moves."""
     return int(time.time())
+
+
+async def is_locked(throttle: Throttle, username: str, address: str) -> bool:
+    """Whether no attempt is allowed any more."""
+    failures, _ = await throttle.find(username, address)
+    return failures.are_too_many

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 import yaml
 
-from service.protocol.path_aliases import ALIASES, SERVERS, PathAliases, Server
+from service.protocol.path_aliases import ALIASES, PathAliases, Server
 from service.start.load import inspect
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
@@ -106,7 +106,7 @@ async def test_no_alias_hides_a_path_of_the_service_and_each_leads_to_one(
     config["registration"] = {"enabled": True}
     service = await start(config)
     features = service.features
-    known = PathAliases.of(SERVERS)
+    known = PathAliases.of([*ALIASES])
     assert features.shared.aliases.listed == tuple(ALIASES["hydra"])
     for alias, own in known.exact.items():
         answer = await service.request("POST", own)
@@ -128,7 +128,7 @@ def check(tmp_path: Path, issuer: str, *servers: str) -> list[str]:
 REALM = "https://id.example.com/realms/shop"
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ALIASES)
 def test_each_server_can_be_replaced(tmp_path: Path, server: str) -> None:
     assert check(tmp_path, REALM, server) == []
     assert check(tmp_path, f"https://id.example.com/auth/realms/{server}", server) == []
@@ -150,7 +150,7 @@ def test_an_unknown_server_is_an_error(tmp_path: Path) -> None:
     assert error == "path_aliases[0]: expected keycloak, identityserver, hydra or dex"
 
 
-@pytest.mark.parametrize(("one", "other"), [*permutations(SERVERS, 2)])
+@pytest.mark.parametrize(("one", "other"), [*permutations(ALIASES, 2)])
 def test_only_servers_with_different_callbacks_contradict_each_other(
     tmp_path: Path, one: str, other: str
 ) -> None:

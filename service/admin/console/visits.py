@@ -30,9 +30,6 @@ from service.web.visits import csrf_token
 
 log = structlog.stdlib.get_logger(__name__)
 
-LONGEST_FIELD = 8192
-"""Characters of a form's field; a token that is to be explained may be long."""
-
 
 class NotAllowed(OAuthError, code="access_denied", status=403):
     """The operator may not do this."""
@@ -168,14 +165,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             self.cookies.set(response, Cookie.BROWSER, new, max_age=None)
         return response
 
-    def show(
-        self,
-        visit: Visit,
-        template: str,
-        context: Mapping[str, object],
-        *,
-        status: int = 200,
-    ) -> Answer:
+    def show(self, visit: Visit, template: str, context: Mapping[str, object]) -> Answer:
         """Answer with a page for the operator."""
         operator = visit.operator
         shared = {
@@ -183,17 +173,16 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             "csrf": csrf_token(operator.cookie),
             "done": self.done_texts.get(visit.params.get("done") or ""),
         }
-        context = {**shared, **context}
-        return self._render(visit.request, template, context, status)
+        return self._render(visit.request, template, {**shared, **context}, status=200)
 
     def show_message(
         self, request: Message, context: Mapping[str, object], *, status: int
     ) -> Answer:
         """Answer with a page that needs no session."""
-        return self._render(request, "message", context, status)
+        return self._render(request, "message", context, status=status)
 
     def _render(
-        self, request: Message, template: str, context: Mapping[str, object], status: int
+        self, request: Message, template: str, context: Mapping[str, object], *, status: int
     ) -> Answer:
         return self.pages.render(
             request,

@@ -37,7 +37,7 @@ class SharedSecrets(msgspec.Struct, frozen=True):
         return fast if right is None else owners[right]
 
     async def prove(self, evidence: Evidence, client: Client | None) -> Secret | bool:
-        """Return the client's secret that was sent, or False if it is none or has expired; as slow without a client."""
+        """Return the secret of the client that was sent; False for a wrong or expired one, as slow without a client."""
         secrets = client.client_secrets if client else ()
         found = await self.find((secrets,), evidence.proof, now=evidence.request.now)
         return found is not None and found[1]
