@@ -18,10 +18,15 @@ ROUNDS = 10
 """Readings that an attempt of the first of them has until its request has arrived."""
 
 
+@pytest.fixture(autouse=True)
+def outboxes_are_read_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the folders whose conftest imports it: deliveries that are due again need no second."""
+    monkeypatch.setattr(delivering, "INTERVAL", 0.05)
+
+
 @pytest.fixture
 def next_rounds(monkeypatch: pytest.MonkeyPatch) -> NextRounds:
-    """Return what waits until each outbox has been read so many times more; they are read often."""
-    monkeypatch.setattr(delivering, "INTERVAL", 0.02)
+    """Return what waits until each outbox has been read so many times more."""
     done = Counter[int]()
     take_due = Deliveries[Any]._take_due  # noqa: SLF001
 

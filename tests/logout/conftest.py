@@ -11,6 +11,8 @@ import pytest
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
+from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
+from tests.driving.rounds import outboxes_are_read_often as outboxes_are_read_often  # noqa: PLC0414 - a fixture
 from tests.driving.service import Answer, RunningService
 
 BYE = "https://web.example/bye"

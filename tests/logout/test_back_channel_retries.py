@@ -25,7 +25,6 @@ from tests.driving.client_app import ClientApp
 from tests.driving.process import DEMONSTRATION, serving
 from tests.driving.registry import client_in
 from tests.driving.rounds import NextRounds
-from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService, claims_in
 from tests.logout.conftest import BYE, end, nothing_waits
 from tests.logout.relying_party import RelyingParty

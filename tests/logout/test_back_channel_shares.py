@@ -14,7 +14,6 @@ from service.store.stores import LOGOUT
 from tests.driving.registering import register
 from tests.driving.registry import client_in
 from tests.driving.rounds import NextRounds
-from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService
 from tests.logout.conftest import nothing_waits
 from tests.logout.relying_party import RelyingParty, relying_party

@@ -12,6 +12,8 @@ from service.outbox.looking import Outboxes
 from service.wiring.outboxes import open_outboxes
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
+from tests.driving.rounds import outboxes_are_read_often as outboxes_are_read_often  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService
 from tests.webhooks.receiver import SECRET, Receiver, receiving
 

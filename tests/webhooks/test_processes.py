@@ -15,7 +15,6 @@ from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.rounds import NextRounds
-from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService, claims_in
 from tests.races.conftest import replicas as replicas  # noqa: PLC0414 - a fixture
 from tests.webhooks.conftest import sign_in

@@ -19,7 +19,6 @@ from service.outbox.looking import Outboxes
 from service.wiring.outboxes import open_outboxes
 from tests.conftest import Clock, Start
 from tests.driving.rounds import NextRounds
-from tests.driving.rounds import next_rounds as next_rounds  # noqa: PLC0414 - a fixture
 from tests.driving.service import RunningService
 from tests.webhooks.conftest import emitted, nothing_waits, sign_in
 from tests.webhooks.receiver import SECRET, Receiver, receiving
