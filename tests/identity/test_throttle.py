@@ -85,7 +85,7 @@ async def test_networks_of_one_ipv6_site_do_not_lock_an_account_everywhere(
     sign_in: PasswordSignIn,
 ) -> None:
     for network in range(60):
-        await sign_in.throttle.count_failure("alice", f"2001:db8:1:{network:x}::7")
+        await fail(sign_in, address=f"2001:db8:1:{network:x}::7")
     assert not await signs_in(sign_in, "2001:db8:1:ffff::1")
     assert await signs_in(sign_in, "2001:db8:2::1")
     assert await signs_in(sign_in, "192.0.2.8")
