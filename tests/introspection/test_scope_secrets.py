@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from service.events.tokens import TokenIntrospected
-from tests.driving.registry import hashed
-from tests.driving.service import RunningService
+from tests.driving.registry import client_in, hashed
+from tests.driving.service import RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("7662#2.1", "7662#2.2")
 
@@ -57,6 +57,23 @@ async def test_a_scope_does_not_get_the_claims_of_its_resource(service: RunningS
     token = (await service.user_token(scope="api1.read"))["access_token"]
     told = await asked(service, token, "api1.read", "api1.read-secret")
     assert (told["given_name"], "email" in told) == ("Alice", False)
+
+
+@pytest.mark.parametrize("caller", ["orders", "api1"])
+async def test_a_caller_does_not_get_the_claims_of_a_scope_that_no_resource_has(
+    service: RunningService, config: dict[str, Any], caller: str
+) -> None:
+    secret = {"secrets": [{"sha256": hashed("orders")}]}
+    config["api_scopes"] += [
+        {"name": "orders"} | secret,
+        {"name": "bills", "user_claims": ["name"]},
+    ]
+    client_in(config, "frontend")["allowed_scopes"] += ["orders", "bills"]
+    service.reload(config)
+    token = (await service.user_token(scope=f"{caller} bills"))["access_token"]
+    assert claims_in(token)["name"] == "Alice Smith"
+    told = await asked(service, token, caller, f"{caller}-secret")
+    assert (told["active"], "name" in told) == (True, False)
 
 
 async def test_a_token_without_the_scope_is_inactive(service: RunningService) -> None:

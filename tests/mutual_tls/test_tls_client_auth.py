@@ -111,6 +111,12 @@ async def test_a_certificate_that_expires_is_refused_from_then_on(
     assert (await ask(service, shown)).refusal == (401, "invalid_client")
 
 
+async def test_an_unknown_client_is_refused_though_its_authority_is_known(
+    service: RunningService, shop: Certified
+) -> None:
+    assert (await ask(service, shop, "nobody")).refusal == (401, "invalid_client")
+
+
 async def test_a_new_certificate_of_the_same_subject_is_accepted_at_once(
     service: RunningService, authority: Certified
 ) -> None:

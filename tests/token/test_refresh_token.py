@@ -175,6 +175,17 @@ async def test_after_the_interval_a_repeat_is_a_reuse(
     assert (await refresh(service, second, "lenient")).refusal == (400, "invalid_grant")
 
 
+async def test_a_repeat_does_not_prolong_the_interval(
+    service: RunningService, clock: Clock
+) -> None:
+    first = await service.user_token("lenient", SCOPE)
+    await refresh(service, first, "lenient")
+    clock.forward(seconds=20)
+    assert (await refresh(service, first, "lenient")).status == 200
+    clock.forward(seconds=20)
+    assert (await refresh(service, first, "lenient")).refusal == (400, "invalid_grant")
+
+
 async def test_a_token_of_usage_reuse_stays_the_same(service: RunningService) -> None:
     first = await service.user_token("reusing", SCOPE)
     second = await refresh(service, first, "reusing")
