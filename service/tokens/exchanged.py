@@ -93,9 +93,9 @@ class ExchangedTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _require_access(self, grant: ExchangedGrant) -> None:
         """Raise InvalidRequest if a subject token that no record stands for was made before all access of its user ended."""
-        subject, stores = grant.authorization.subject, self.revocation.stores
-        if subject is None or grant.proven_at == sys.maxsize:
+        if grant.proven_at == sys.maxsize:
             return
+        stores, subject = self.revocation.stores, str(grant.authorization.subject)
         (end,) = await stores.kv.write(ask_end(stores, subject))
         try:
             self._judge_end(grant, end)

@@ -21,6 +21,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
+from tests.token_exchange.exchanging import EXCHANGE, exchange
 
 MOST = 3
 MORE = 5
@@ -42,6 +43,11 @@ def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str,
             usual | {"client_id": f"api1-{number}", "access_token_lifetime": f"{10 + number}m"}
         )
     config["registration"] = {"enabled": True, "allowed_scopes": ["api1"]}
+    client_in(config, "frontend")["allowed_grant_types"].append(EXCHANGE)
+    rule = {"subject_audience": ["api1"], "requested_token_types": ["refresh_token"]}
+    config["token_exchange"] = [
+        rule | {"clients": ["frontend"], "scopes": ["api2"], "audiences": ["api2"]}
+    ]
     return config
 
 
@@ -97,6 +103,16 @@ async def test_a_token_that_is_delegated_too_often_loses_those_that_end_first(
     active = [await service.is_active(token, caller="api2") for token in delegated]
     assert active == [False, False, True, True, True]
     assert await service.is_active(source)
+
+
+async def test_a_person_with_too_many_refresh_tokens_by_exchange_loses_those_that_end_first(
+    service: RunningService,
+) -> None:
+    source = (await service.user_token())["access_token"]
+    for _ in range(MORE):
+        answer = await exchange(service, source, "frontend", requested_token_type="refresh_token")
+        assert answer.status == 200
+    assert len(await service.features.shared.authorizations.find_all_of("818727")) == MOST
 
 
 async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first(
