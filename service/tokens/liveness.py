@@ -216,8 +216,8 @@ def _index(stores: Stores, authorization: Authorization, ttl: int) -> list[Comma
     subject, expires_at = name_digest(str(authorization.subject)), clock() + ttl
     users, sessions = stores.subject_authorizations, stores.session_authorizations
     entries = [users.add(subject, authorization.id, expires_at=expires_at)]
-    sid = authorization.session_id
-    if sid is not None and not authorization.is_offline:
+    if not authorization.is_offline:
+        sid = str(authorization.session_id)
         entries.append(sessions.add(sid, authorization.id, expires_at=expires_at))
     return entries
 

@@ -197,6 +197,17 @@ async def test_delegated_token_ends_with_its_source(
 
 
 @pytest.mark.rfc("7009#2.1")
+async def test_tokens_below_two_delegated_tokens_end_with_the_source_of_both(
+    service: RunningService, token: str
+) -> None:
+    delegated = [(await delegate(service, token, by))["access_token"] for by in ("api1", "quick")]
+    below = [(await delegate(service, one, "api2", "api1"))["access_token"] for one in delegated]
+    assert [await service.is_active(one) for one in below] == [True, True]
+    await service.post("/connect/revocation", auth="frontend", token=token)
+    assert [await service.is_active(one) for one in below] == [False, False]
+
+
+@pytest.mark.rfc("7009#2.1")
 @pytest.mark.parametrize("client", ["api1", "opaque-api"])
 async def test_revoking_it_leaves_its_source_alone(
     service: RunningService, token: str, client: str

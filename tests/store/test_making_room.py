@@ -108,7 +108,7 @@ async def test_a_token_that_is_delegated_too_often_loses_those_that_end_first(
 async def test_a_person_with_too_many_refresh_tokens_by_exchange_loses_those_that_end_first(
     service: RunningService,
 ) -> None:
-    source = (await service.user_token())["access_token"]
+    source = await token_of(service, "opaque4")
     for _ in range(MORE):
         answer = await exchange(service, source, "frontend", requested_token_type="refresh_token")
         assert answer.status == 200

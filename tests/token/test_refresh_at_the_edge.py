@@ -74,6 +74,16 @@ async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
     assert (await refresh(service, second)).refusal == (400, "invalid_grant")
 
 
+@pytest.mark.rfc("7662#2.2")
+async def test_a_used_token_of_which_nothing_is_stored_any_more_is_inactive(
+    service: RunningService,
+) -> None:
+    first = await first_token(service)
+    await refresh(service, first)
+    await forget(service, first)
+    assert not await service.is_active(first, caller="frontend")
+
+
 async def test_a_token_of_a_family_without_a_key_has_a_marker_until_its_end(
     service: RunningService,
 ) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from service.events.tokens import TokenExchangeJudged
-from tests.conftest import Clock
+from tests.conftest import Clock, Start
+from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in
@@ -209,6 +210,22 @@ async def test_an_id_token_of_ones_own_becomes_an_access_token_of_its_session(
     assert not await service.is_active(answer["access_token"], caller="api2")
     refused = await exchange(service, id_token, "web", of_type="id_token")
     assert refused.refusal == (400, "invalid_request")
+
+
+async def test_a_token_made_of_an_id_token_ends_when_its_session_is_not_used(
+    start: Start, config: dict[str, Any], clock: Clock
+) -> None:
+    config["session"] = {"lifetime": "10m"}
+    client_in(config, "web")["identity_token_lifetime"] = "1h"
+    service = await start(config)
+    app = ClientApp(service, Browser(service.issuer))
+    id_token = (await app.tokens())["id_token"]
+    new = (await exchange(service, id_token, "web", of_type="id_token"))["access_token"]
+    clock.forward(minutes=9)
+    assert await service.is_active(new, caller="api2")
+    clock.forward(minutes=2)
+    assert not await service.is_active(new, caller="api2")
+    await app.browser.close()
 
 
 async def test_an_access_token_becomes_an_id_token(service: RunningService, app: ClientApp) -> None:
