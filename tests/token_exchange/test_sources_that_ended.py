@@ -1,4 +1,4 @@
-"""What has ended, before an exchange or during it, leaves no refresh token and no ID token (RFC 8693 §2.2, RFC 7009 §2)."""
+"""A subject token that has ended, before an exchange or during it, leaves no refresh token and no ID token (RFC 8693 §2.2, RFC 7009 §2)."""
 
 from __future__ import annotations
 
