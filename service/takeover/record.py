@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import cast
 
 from service.protocol.json_input import JsonRefused, parse_json
@@ -11,6 +12,17 @@ from service.takeover.found import Found
 from service.takeover.node import Misplaced, place_below
 
 _TRUE, _FALSE = ("true", "1", "t"), ("false", "0", "f")
+_UNITS = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "µs": Fraction(1, 10**6),
+    "μs": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "m": Fraction(60),
+    "h": Fraction(3600),
+}
+_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})(ns|us|µs|μs|ms|s|m|h)")
 
 
 class Record:
@@ -73,6 +85,18 @@ class Record:
         if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
             return int(value)
         raise Misplaced(self.below(key), "is no whole number")
+
+    def duration(self, key: str) -> int | None:
+        """Return the whole seconds of a duration as Go writes it (time.ParseDuration); None without it, or for no length."""
+        text, at, seconds = self.text(key) or "", 0, Fraction(0)
+        if text.strip("+0hmsnuµμ.") == "":
+            return None
+        while (part := _PART.match(text, at)) is not None:
+            seconds += Fraction(part[1]) * _UNITS[part[2]]
+            at = part.end()
+        if at < len(text) or seconds < 1:
+            raise Misplaced(self.below(key), "is no duration such as 24h or 1h30m")
+        return int(seconds)
 
     def word(self, key: str, words: Sequence[str], default: str) -> str:
         """Return one of these words, which may be written as its number or in another case."""

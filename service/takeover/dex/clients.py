@@ -11,8 +11,7 @@ import msgspec
 
 from service.protocol.uris import is_public, split_uri
 from service.takeover.dex.document import Environment
-from service.takeover.found import Found
-from service.takeover.go_durations import YEAR, parse_go_duration
+from service.takeover.found import YEAR, Found
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
 from service.takeover.record import Record
 
@@ -78,11 +77,11 @@ def read_rules(
 def _lifetimes(root: Record, found: Found) -> dict[str, object]:
     """Return how long tokens last; dex's access tokens end with its ID tokens."""
     expiry = root.record("expiry")
-    tokens = read_duration(expiry, "idTokens") or _DEFAULT_LIFETIME
+    tokens = expiry.duration("idTokens") or _DEFAULT_LIFETIME
     refresh = expiry.record("refreshTokens")
     idle, longest = (
-        read_duration(refresh, "validIfNotUsedFor"),
-        read_duration(refresh, "absoluteLifetime"),
+        refresh.duration("validIfNotUsedFor"),
+        refresh.duration("absoluteLifetime"),
     )
     if longest is None:
         found.report.change(
@@ -92,24 +91,13 @@ def _lifetimes(root: Record, found: Found) -> dict[str, object]:
     return {
         "access_token_lifetime": tokens,
         "identity_token_lifetime": tokens,
-        "device_code_lifetime": read_duration(expiry, "deviceRequests") or _DEFAULT_DEVICE_LIFETIME,
+        "device_code_lifetime": expiry.duration("deviceRequests") or _DEFAULT_DEVICE_LIFETIME,
         "refresh_token_usage": "reuse" if refresh.flag("disableRotation", default=False) else None,
-        "refresh_token_reuse_interval": read_duration(refresh, "reuseInterval"),
+        "refresh_token_reuse_interval": refresh.duration("reuseInterval"),
         "refresh_token_expiration": "absolute" if idle is None else "sliding",
         "sliding_refresh_token_lifetime": idle,
         "absolute_refresh_token_lifetime": longest or YEAR,
     }
-
-
-def read_duration(record: Record, key: str) -> int | None:
-    """Return a duration in seconds; None where it is missing or has no length."""
-    text = record.text(key)
-    if text is None or text.strip("+0hmsnuµμ.") == "":
-        return None
-    seconds = parse_go_duration(text)
-    if seconds is None:
-        raise Misplaced(record.below(key), "is no duration such as 24h or 1h30m")
-    return seconds
 
 
 def _grant_types(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from service.model.user import LOCAL
-from service.takeover.dex.clients import AUDIENCE, identify, read_client, read_duration, read_rules
+from service.takeover.dex.clients import AUDIENCE, identify, read_client, read_rules
 from service.takeover.dex.connectors import Connectors
 from service.takeover.dex.document import Environment, read_document
 from service.takeover.dex.people import read_users
@@ -128,7 +128,7 @@ def _read_sessions(root: Record, found: Found) -> None:
     sessions = root.record("sessions")
     with found.taking(sessions.place):
         idle, longest = (
-            read_duration(sessions, key) for key in ("validIfNotUsedFor", "absoluteLifetime")
+            sessions.duration(key) for key in ("validIfNotUsedFor", "absoluteLifetime")
         )
         lifetimes = {"lifetime": idle or _IDLE, "max_lifetime": longest or _LONGEST}
         found.set("session", lifetimes)

@@ -13,8 +13,7 @@ from service.model.password_hash import UnusableHash, parse_hash
 from service.protocol.authorization_request import parse_response_type
 from service.protocol.errors import UnsupportedResponseType
 from service.protocol.uris import is_public, split_uri
-from service.takeover.found import Found
-from service.takeover.go_durations import YEAR, parse_go_duration
+from service.takeover.found import YEAR, Found
 from service.takeover.node import Misplaced
 from service.takeover.record import Record
 
@@ -251,8 +250,8 @@ def _lifetime(record: Record, key: str) -> int | None:
     if value is None or value == "":
         return None
     written = str(value)
-    seconds = int(written) // NANOSECONDS if written.isdecimal() else parse_go_duration(written)
-    if isinstance(value, bool) or not seconds:
+    seconds = int(written) // NANOSECONDS if written.isdecimal() else record.duration(key)
+    if not seconds:
         raise Misplaced(record.below(key), 'is no duration such as "1h30m0s", and no nanoseconds')
     return seconds
 

@@ -9,8 +9,7 @@ import msgspec
 
 from service.model.polling import DEVICE_CODE
 from service.protocol.uris import is_public, split_uri
-from service.takeover.found import Found
-from service.takeover.go_durations import YEAR
+from service.takeover.found import YEAR, Found
 from service.takeover.identityserver.secrets import Credentials
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
 from service.takeover.record import Record
