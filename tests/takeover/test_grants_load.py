@@ -214,7 +214,7 @@ async def test_bound_token_of_a_public_client_needs_its_key(
     assert result.taken == 1
     form = {"grant_type": "refresh_token", "client_id": "spa", "refresh_token": OLD_HANDLE}
     refused = await service.token(None, **form)
-    assert refused.refusal == (400, "invalid_grant")
+    assert refused.refusal == (400, "invalid_dpop_proof")
 
 
 PROTECTED = {"PersistentGrantDataContainerVersion": 1, "DataProtected": True, "Payload": "CfDJ8"}
