@@ -119,9 +119,9 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     def may_use_client(self) -> bool:
         """Whether the user of the session may use the client."""
         session, registry = self.session, self.registry
-        permissions = registry.permissions_of(self.request.client)
-        if session is None or not permissions.restrict_users:
+        if session is None:
             return True
+        permissions = registry.permissions_of(self.request.client)
         return may_use(permissions, session.subject, session.idp, self.user_claims, registry)
 
     def _is_too_old(self, session: Session) -> bool:
