@@ -230,7 +230,5 @@ def _choose_mode(params: Params, client: Client) -> str:
 
 def _only(params: Params, name: str) -> str | None:
     """Return a parameter's value, unless it is sent twice: then none of its values counts."""
-    values = params.values.get(name, ())
-    if len(values) > 1:  # the empty ones are absent
-        values = params.every(name)
-    return values[0] or None if len(values) == 1 else None
+    values = params.every(name)
+    return values[0] if len(values) == 1 else None

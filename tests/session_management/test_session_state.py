@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
 from tests.session_management.conftest import Status
 
@@ -42,6 +43,19 @@ async def test_every_response_type_has_a_session_state(
         response_type=response_type, response_mode=response_mode, scope="openid profile"
     )
     assert status(state_in(page), **IMPLICIT) == "unchanged"
+
+
+async def test_an_application_on_the_device_has_the_opaque_origin(
+    app_of: Callable[[str], ClientApp],
+    service: RunningService,
+    config: dict[str, Any],
+    status: Status,
+) -> None:
+    redirect_uri = "com.example.native:/callback"
+    client_in(config, "native")["redirect_uris"].append(redirect_uri)
+    service.reload(config)
+    page = await app_of("native").login(redirect_uri=redirect_uri)
+    assert status(state_in(page), client_id="native", origin="null") == "unchanged"
 
 
 async def test_a_session_state_is_bound_to_client_and_origin(
