@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 
 import pytest
 
@@ -57,15 +56,6 @@ async def test_the_answer_is_never_about_another_user(app: ClientApp, alices: st
     page = await app.authorize(id_token_hint=alices)
     page = await app.browser.log_in(page, "bob")
     assert (page.status, page.error) == (303, "login_required")
-
-
-async def test_a_user_has_to_be_the_one_of_the_hint_and_of_the_claims(
-    app: ClientApp, alices: str
-) -> None:
-    for sub, answer in (("818727", None), ("88421113", "login_required")):
-        claims = json.dumps({"id_token": {"sub": {"value": sub}}})
-        page = await app.authorize(id_token_hint=alices, claims=claims, prompt="none")
-        assert page.error == answer
 
 
 @pytest.mark.parametrize("prompt", [None, "none"])

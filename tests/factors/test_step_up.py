@@ -84,6 +84,18 @@ async def test_client_gets_no_less_than_it_is_registered_for(
     assert claims_in((await app.redeem(done.parameters["code"]))["id_token"])["acr"] == "strong"
 
 
+@pytest.mark.parametrize(("asked", "told"), [("strongest", "strongest"), ("password", "strong")])
+async def test_client_that_demands_one_context_may_ask_for_a_stronger_one(
+    app: ClientApp, config: dict[str, Any], phone: Phone, asked: str, told: str
+) -> None:
+    config["authentication_contexts"].append({"acr": "strongest", "amr": ["pwd", "otp", "mfa"]})
+    app.service.reload(config)
+    app.client_id, browser = "consenting", app.browser
+    page = await browser.submit(await app.login(scope="openid", acr_values=asked), otp=phone.code())
+    done = await browser.submit(page, action="allow", scope=["openid"])
+    assert claims_in((await app.redeem(done.parameters["code"]))["id_token"])["acr"] == told
+
+
 async def test_weaker_one_of_several_wishes_is_enough(app: ClientApp, phone: Phone) -> None:
     await app.login(scope="openid")
     page = await app.authorize(scope="openid", acr_values="strong password")
