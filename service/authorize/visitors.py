@@ -78,36 +78,29 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         note_use: bool = True,
     ) -> tuple[Visitor, tuple[Any, ...]]:
         """Return the browser's mark, new if it has none, and the session of an active user, which is used by that; and what else is read with it."""
-        browser, partial = sent.browser or random_text(24), None
-        if sent.partial_sign_in:
-            partial = await self.partial_sign_ins.find(sent.partial_sign_in, browser=browser)
-        session, found = await self.sessions.find_and_read(sent.session, *others)
+        browser, partial_id = sent.browser or random_text(24), sent.partial_sign_in
+        kept = [self.partial_sign_ins.reads(partial_id)] if partial_id else []
+        session, found = await self.sessions.find_and_read(sent.session, *kept, *others)
+        partial, others_found = None, found[len(kept) :]
+        if kept:
+            partial = self.partial_sign_ins.open(partial_id, found[0], browser=browser)
+        visitor = Visitor(sent=sent, browser=browser, partial=partial, fresh_login=fresh_login)
         user_claims = await self.subjects.find_claims(session) if session else None
         if session is None or user_claims is None:
             # A frame of another site sends no session cookie, although a user may be signed in:
             # only a cookie without a session proves that nobody is.
             state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
-            stranger = Visitor(
-                sent=sent,
-                browser=browser,
-                browser_state=state,
-                partial=partial,
-                fresh_login=fresh_login,
-            )
-            return stranger, found
+            return replace(visitor, browser_state=state), others_found
         if note_use:
             await self.sessions.touch(session)
-        visitor = Visitor(
-            sent=sent,
-            browser=browser,
+        visitor = replace(
+            visitor,
             session=session,
             user_claims=user_claims,
             browser_state=browser_state_of(session.id),
-            partial=partial,
             is_noted=note_use,
-            fresh_login=fresh_login,
         )
-        return visitor, found
+        return visitor, others_found
 
     async def find_missing_step(
         self, sign_in: SignIn, request: AuthorizeRequest | None

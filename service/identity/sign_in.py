@@ -18,7 +18,7 @@ from service.keys.sealing import Unreadable, open_by_id, seal_as_before
 from service.model.handle import digest
 from service.model.session import ProviderSession, SealedSignIn, Session
 from service.store.stores import Stores
-from service.store.verbs import Command
+from service.store.verbs import Command, Read
 
 LIFETIME = 15 * 60
 """Seconds that a user has for the next step."""
@@ -96,10 +96,14 @@ class PartialSignIns(msgspec.Struct, frozen=True):
         await self.stores.kv.write(kept, note_fresh_login(self.stores, fresh_login, partial))
         return partial
 
-    async def find(self, partial_id: str, *, browser: str) -> PartialSignIn | None:
-        """Return the sign-in with this id; None where it expired or another browser began it."""
-        reading = self.stores.partial_sign_ins.read(digest(partial_id))
-        (record,) = await self.stores.kv.read(reading)
+    def reads(self, partial_id: str) -> Read[SealedSignIn]:
+        """Return what reads the sign-in."""
+        return self.stores.partial_sign_ins.read(digest(partial_id))
+
+    def open(
+        self, partial_id: str, record: SealedSignIn | None, *, browser: str
+    ) -> PartialSignIn | None:
+        """Return the sign-in that was found by `reads`; None where it expired or another browser began it."""
         if record is None or not hmac.compare_digest(record.browser_digest, digest(browser)):
             return None
         try:
