@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import msgspec
 
@@ -56,8 +56,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """The scope values that the access token must all have."""
     acr: types.Text | None = None
     """The authentication context that the user must have met (RFC 9470); null: any."""
-    max_age: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    """How many seconds ago the user may have authenticated at most; null: any time."""
+    max_age: types.Duration | None = None
+    """How long ago the user may have authenticated at most; null: any time."""
 
 
 class ApiResourceEntry(msgspec.Struct, frozen=True, kw_only=True):

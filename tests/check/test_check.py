@@ -29,7 +29,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     api["checks"] = {
         "read": {"scope": ["api1.read"]},
         "anything": {},
-        "strong": {"acr": "urn:example:strong", "max_age": 60},
+        "strong": {"acr": "urn:example:strong", "max_age": "1m"},
     }
     config["authentication_contexts"] = [
         {"acr": "password", "amr": ["pwd"]},

@@ -39,6 +39,7 @@ CLAIM = "it is a claim: write it below `claims:` of the user"
         ("server: {cors: {}}", "server.cors", CORS),
         ("cors: {}", "cors", CORS),
         ("users: []", "users", "write users: {list: […]}"),
+        ("store: redis://name:secret@host", "store", "write store: {url: …}"),
         ("users: [{sub: '1', username: a}]", "users", "write users: {list: […]}"),
         ("users: {list: [{sub: '1', username: a, email: b}]}", "users.list[a].email", CLAIM),
         ("clients: {a: {}}", "clients", "write a list, whose entries begin with -"),

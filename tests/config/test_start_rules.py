@@ -191,6 +191,12 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
     assert events == [RegistryReloadRefused(problems=(str(found),))]
 
 
+def test_a_database_file_is_shown_how_to_be_written(file: Path) -> None:
+    file.write_text(SOUND + CASES["users_driver"][0])
+    (found,) = inspect(file, {}, START_RULES)
+    assert found.hint == "write it as sqlite+aiosqlite:////folder/file.db"
+
+
 def test_users_whose_hashes_need_a_missing_package_are_warned_of_once(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

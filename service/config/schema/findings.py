@@ -83,9 +83,13 @@ def _write_list(misfit: Misfit) -> str | None:
     return "write a list: [one, two]"
 
 
-def _below_list(misfit: Misfit) -> str | None:
-    is_list = isinstance(misfit.value, list) and "list" in misfit.keys
-    return f"write {misfit.location[-1]}: {{list: […]}}" if is_list else None
+def _write_below(misfit: Misfit) -> str | None:
+    key = misfit.location[-1] if misfit.location else None
+    if isinstance(misfit.value, list) and "list" in misfit.keys:
+        return f"write {key}: {{list: […]}}"
+    if isinstance(misfit.value, str) and "url" in misfit.keys:
+        return f"write {key}: {{url: …}}"
+    return None
 
 
 _REMEDIES: Mapping[str, Callable[[Misfit], str | None]] = {
@@ -94,5 +98,5 @@ _REMEDIES: Mapping[str, Callable[[Misfit], str | None]] = {
     "bool": lambda misfit: _BOOLS.get(str(misfit.value).lower()),
     "text": _write_quotes,
     "list": _write_list,
-    "keys and values": _below_list,
+    "keys and values": _write_below,
 }

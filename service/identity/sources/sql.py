@@ -43,6 +43,7 @@ _BYTES = re.compile(r"\\[xuU]|0x")
 """How databases show letters that they do not take."""
 
 _EXAMPLE = "write it as postgresql+asyncpg://name:password@host/database"
+_FILE_EXAMPLE = "write it as sqlite+aiosqlite:////folder/file.db"
 
 
 def find_problems(settings: Users) -> Iterator[Finding]:
@@ -82,7 +83,8 @@ def _find_problems_of_url(block: SqlUsers) -> Iterator[Finding]:
     else:
         if not dialect.is_async:
             message = f"{dialect.name}+{dialect.driver} is no asynchronous driver"
-            yield Finding(_URL, message, _EXAMPLE)
+            is_file = dialect.name == "sqlite"
+            yield Finding(_URL, message, _FILE_EXAMPLE if is_file else _EXAMPLE)
         if url.password is not None and block.password is not None:
             message = "users.sql.url has one too"
             yield Finding((*_BLOCK, "password"), message, "take one of them out")
