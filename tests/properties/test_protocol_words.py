@@ -18,6 +18,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import parse_code_challenge, s256
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import format_scope, parse_scope
+from service.protocol.uris import normalize_url
 
 SCOPE_CHARACTERS = st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters='"\\')
 SCOPES = st.frozensets(st.text(SCOPE_CHARACTERS, min_size=1, max_size=8), min_size=1, max_size=6)
@@ -90,6 +91,30 @@ def test_only_a_loopback_uri_may_vary_and_only_its_port(
     asked = f"{origin}:{port}{path}"
     allowed = origin != "https://a.example" and path == "/cb" and port <= 65535
     assert is_registered(asked, [registered], loopback_port_may_vary=True) is allowed
+
+
+@pytest.mark.rfc("3986#6.2", "9449#4.3")
+@pytest.mark.parametrize(
+    ("url", "normal"),
+    [
+        ("HTTPS://API.Example", "https://api.example/"),
+        ("https://api.example:443/a", "https://api.example/a"),
+        ("https://api.example:8443/a", "https://api.example:8443/a"),
+        ("http://api.example:80/?q=%7e", "http://api.example/?q=%7e"),
+        ("http://api.example:443", "http://api.example:443/"),
+        ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443/"),
+        ("https://api.example/%7euser/%2f/./b/../c", "https://api.example/~user/%2F/c"),
+        ("https://api.example//b", "https://api.example//b"),
+        ("//api.example/", None),
+        ("https:///api.example", None),
+        ("https://user@api.example/", None),
+        ("https://api.example/#fragment", None),
+        ("https://api.example:x/", None),
+        ("https://api.example/a b", None),
+    ],
+)
+def test_urls_that_mean_the_same_have_one_normal_form(url: str, normal: str | None) -> None:
+    assert normalize_url(url) == normal
 
 
 @pytest.mark.rfc("7636#B")
