@@ -18,6 +18,7 @@ from tests.driving.registry import client_in, fresh_configuration
 
 ISSUER = "https://id.example"
 REGISTERED = "https://web.example/callback"
+OBJECT = "https://web.example/request.jwt"
 
 
 @pytest.fixture
@@ -29,6 +30,12 @@ def file(tmp_path: Path) -> str:
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(configuration))
     return str(file)
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    client_in(config, "web")["request_uris"] = [OBJECT]
+    return config
 
 
 def url(**changes: str | None) -> str:
@@ -202,6 +209,14 @@ async def test_an_id_token_hint_is_verified_with_the_keys_in_the_store(
     assert "accepted" in accepted.stdout
     assert "failed check" in refused.stdout
     assert hint not in accepted.output + refused.output
+
+
+async def test_registered_request_uri_is_named_where_another_one_is_sent(
+    app: ClientApp, command: Command
+) -> None:
+    rows = rows_of(await command("explain", app.url(request_uri=f"{OBJECT}.old")))
+    assert (rows["error"], rows["registered"]) == (["invalid_request_uri"], [OBJECT])
+    assert f"send request_uri={OBJECT}" in rows["mend"][0]
 
 
 LOGGED: dict[str, Any] = {
