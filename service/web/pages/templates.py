@@ -47,7 +47,7 @@ def escape(value: object) -> str:
 
 
 class Names(dict[str, Any]):
-    """What a page knows by names; Jinja asks for some that no page gives."""
+    """The names that a page knows; Jinja asks for some that no page gives."""
 
     def __missing__(self, _: str) -> object:
         return missing
