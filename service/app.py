@@ -18,7 +18,6 @@ from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.check import CheckEndpoint
-from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import CONSENT, ConsentEndpoint
 from service.endpoints.create_account import CREATE_ACCOUNT, CreateAccountEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
@@ -32,7 +31,6 @@ from service.endpoints.factors.security import SecurityEndpoint
 from service.endpoints.factors.step import SECOND_FACTOR
 from service.endpoints.global_revocation import GlobalRevocationEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
-from service.endpoints.keycloak_frames import KeycloakFramesEndpoint
 from service.endpoints.login import IDENTITY_PROVIDER, LOGIN, LoginEndpoint
 from service.endpoints.login_page import LoginPage
 from service.endpoints.not_allowed import NOT_ALLOWED, NotAllowedEndpoint
@@ -44,6 +42,7 @@ from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.select_account import SELECT_ACCOUNT, SelectAccountEndpoint
+from service.endpoints.session_frames import CheckSessionEndpoint, KeycloakFramesEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.events.event import Emit
@@ -355,7 +354,7 @@ def account_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
         AccountEndpoint(visits=edge.visits, logout=features.user_logout, access=features.access),
         SecurityEndpoint(visits=edge.visits, changes=features.factor_changes),
         AddFactorEndpoint(visits=edge.visits, changes=features.factor_changes),
-        CheckSessionEndpoint.reading(edge.visits.cookies.name(Cookie.BROWSER_STATE)),
+        CheckSessionEndpoint(cookie=edge.visits.cookies.name(Cookie.BROWSER_STATE)),
         *_keycloak_frames(features, edge),
         _home_endpoint(features, edge),
         RedirectEndpoint(
