@@ -132,6 +132,34 @@ def test_a_client_names_types_that_exist(problems: Callable[..., Any]) -> None:
     assert problem.message == "there is no authorization details type payment"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"schema": {"$ref": "https://example.com/payment.json"}}, {"summary": "Pay {amount"}],
+    ids=str,
+)
+def test_a_summary_is_checked_though_one_before_cannot_be(
+    problems: Callable[..., Any], wrong: dict[str, Any]
+) -> None:
+    other = {"type": "other", "summary": "See {nothing}"}
+    found = problems(configuration(VALID | wrong, VALID | other))
+    assert "names nothing" in found["authorization_details_types[other].summary"].message
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {}}, "patternProperties": {"^n": {}}},
+        {"properties": {"a": {}}, "anyOf": [{"properties": {"nothing": {}}}]},
+        {"type": "object"},
+    ],
+    ids=str,
+)
+def test_a_summary_may_name_what_properties_alone_do_not_decide(
+    problems: Callable[..., Any], schema: dict[str, Any]
+) -> None:
+    assert problems(configuration(VALID | {"schema": schema, "summary": "See {nothing}"})) == {}
+
+
 def test_a_summary_that_the_schema_can_never_fill_is_a_warning(
     problems: Callable[..., Any],
 ) -> None:

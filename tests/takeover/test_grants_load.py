@@ -119,19 +119,21 @@ async def test_another_client_cannot_use_it_and_does_not_use_it_up(
     assert (await refresh(service, OLD_HANDLE)).status == 200
 
 
-async def test_repeat_within_the_reuse_interval_gets_the_same_and_a_later_one_ends_the_family(
+@pytest.mark.parametrize("later", [32, 7200], ids=["soon", "after hours"])
+async def test_repeat_within_the_reuse_interval_gets_the_same_and_a_later_one_ends_the_family(  # noqa: PLR0917 - fixtures
     service: RunningService,
     loader: Loader,
     config: dict[str, Any],
     events: list[object],
     clock: Clock,
+    later: int,
 ) -> None:
     client_in(config, "frontend")["refresh_token_reuse_interval"] = "30s"
     service.reload(config)
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
     first, again = [await refresh(service, OLD_HANDLE) for _ in range(2)]
     assert first["refresh_token"] == again["refresh_token"]
-    clock.forward(seconds=32)
+    clock.forward(seconds=later)
     assert (await refresh(service, OLD_HANDLE)).refusal == (400, "invalid_grant")
     assert (await refresh(service, first["refresh_token"])).refusal == (400, "invalid_grant")
     assert not await service.is_active(first["access_token"])

@@ -103,10 +103,16 @@ async def test_a_token_of_a_family_without_a_key_has_a_marker_until_its_end(
     assert single_use.swap[3:5] == ("EX", 5000)
 
 
+@pytest.mark.parametrize("has_key", [True, False], ids=["with a key", "without a key"])
 async def test_a_token_that_the_family_never_had_does_it_no_harm(
-    service: RunningService, events: list[object]
+    service: RunningService, events: list[object], *, has_key: bool
 ) -> None:
-    token = await first_token(service)
+    token, stores = await first_token(service), service.features.shared.stores
+    (granted,) = await stores.kv.read(stores.authorizations.read(parse(token).selector))
+    assert granted is not None
+    if not has_key:
+        keyless = msgspec.structs.replace(granted, family_key=None)
+        await stores.kv.write(stores.authorizations.put(keyless, keyless.id, ttl=600))
     invented = new_handle("refresh_token", parse(token).selector).text
     assert (await refresh(service, invented)).refusal == (400, "invalid_grant")
     assert not any(isinstance(event, RefreshTokenReused) for event in events)

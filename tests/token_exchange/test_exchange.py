@@ -382,6 +382,18 @@ async def test_new_token_ends_with_each_party_that_it_came_by(
     assert not await service.is_active(new, caller="api2")
 
 
+async def test_new_token_ends_when_its_user_may_no_longer_use_the_client_that_acts(
+    service: RunningService, config: dict[str, Any], token: str
+) -> None:
+    actor = await service.token("machine", grant_type="client_credentials", scope="api1")
+    sent = {"actor_token": actor["access_token"], "actor_token_type": "access_token"}
+    new = (await exchange(service, token, "witness", **sent))["access_token"]
+    for allowed, is_active in (("818727", True), ("88421113", False)):
+        client_in(config, "machine")["allowed_users"] = [{"sub": [allowed]}]
+        service.reload(config)
+        assert await service.is_active(new, caller="api2") is is_active
+
+
 @pytest.mark.rfc("6749#6", "7662#2.2")
 @pytest.mark.parametrize("lost", ["client", "enabled", "grant type", "scope"])
 async def test_refresh_token_of_an_exchange_ends_when_the_first_client_loses_its_permission(
