@@ -53,3 +53,4 @@ async def test_token_of_a_client_has_no_user_to_derive_a_token_for(service: Runn
     source = await service.token("machine", grant_type="client_credentials", scope="api1")
     answer = await exchange(service, source["access_token"], "api2")
     assert answer.refusal == (400, "invalid_grant")
+    assert answer["error_description"] == "the token is not one of a user"

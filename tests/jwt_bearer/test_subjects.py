@@ -82,10 +82,16 @@ async def test_an_issuer_of_our_users_may_have_others_too(partner: Partner) -> N
     assert await partner.service.is_active(token)
 
 
+@pytest.mark.parametrize(
+    ("trusted", "sub"),
+    [({}, "their-alice"), ({"subject": "{sub}", "existing_user": True}, "818727")],
+    ids=["of its own user", "of a user of the store"],
+)
 async def test_tokens_end_with_the_trust_in_the_issuer(
-    partner: Partner, config: dict[str, Any]
+    partner: Partner, config: dict[str, Any], sub: str
 ) -> None:
-    token = (await partner.present())["access_token"]
+    token = (await partner.grant(sub=sub))["access_token"]
+    assert await partner.service.is_active(token)
     config["trusted_issuers"] = []
     partner.service.reload(config)
     assert not await partner.service.is_active(token)

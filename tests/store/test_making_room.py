@@ -105,6 +105,17 @@ async def test_a_token_that_is_delegated_too_often_loses_those_that_end_first(
     assert await service.is_active(source)
 
 
+async def test_a_token_that_is_delegated_now_stays_though_it_ends_first(
+    service: RunningService,
+) -> None:
+    source = (await service.user_token("opaque"))["access_token"]
+    for number in reversed(range(MORE)):
+        answer = await service.token(
+            (f"api1-{number}", "api1-secret"), grant_type="delegation", token=source, scope="api2"
+        )
+        assert await service.is_active(answer["access_token"], caller="api2")
+
+
 async def test_a_person_with_too_many_refresh_tokens_by_exchange_loses_those_that_end_first(
     service: RunningService,
 ) -> None:

@@ -14,6 +14,7 @@ from tests.clients.signing import key_of
 from tests.conftest import Clock, Start
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, claims_in, header_of
+from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
 
 SHOP = "https://shop.example"
@@ -107,6 +108,19 @@ async def test_a_token_of_a_client_itself_begins_a_transaction(service: RunningS
     machine = await service.token("machine", grant_type="client_credentials", scope="api1")
     claims = claims_in((await ask(service, machine["access_token"]))["access_token"])
     assert claims["sub"] == "machine"
+
+
+async def test_claims_of_a_trusted_issuer_decide_who_may_use_the_client_that_asks(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["trusted_issuers"] = [partner_entry(claims={"team": "team"})]
+    config["clients"].append(presenter_entry("courier", hashed("courier")))
+    client_in(config, "gateway")["allowed_users"] = [{"team": ["blue"]}]
+    service = await start(config)
+    for team, refusal in (("blue", (200, None)), ("red", (400, "invalid_grant"))):
+        assertion = await Partner(service).assertion(team=team)
+        source = await Partner(service).present(assertion, scope="api1")
+        assert (await ask(service, source["access_token"])).refusal == refusal
 
 
 async def test_a_transaction_token_gives_access_to_nothing(
