@@ -42,8 +42,8 @@ QUICK := $(addprefix tests/,architecture authorize caching ciba claims clients c
 # Tests that judge changes of the code: those of QUICK without the ones of the repository and its commands, and more.
 JUDGES := $(filter-out %/architecture %/caching,$(QUICK)) $(addprefix tests/,account admin allowed_users client_documents \
 	client_keys encryption extension_grants factors global_revocation id_jag identity identity_providers jarm logout mutual_tls \
-	pairwise path_aliases profiles properties races registration rich_requests safety session_management sessions taken_over \
-	tenants users webhooks workloads)
+	pairwise path_aliases profiles properties races registration rich_requests safety session_management sessions \
+	store/test_making_room.py taken_over tenants users webhooks workloads)
 
 .PHONY: test-quick
 test-quick: .venv/developing ## one row of each test in the folders of QUICK, on the embedded store: a minute, between two edits
