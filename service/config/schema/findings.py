@@ -84,10 +84,10 @@ def _write_list(misfit: Misfit) -> str | None:
 
 
 def _write_below(misfit: Misfit) -> str | None:
-    key = misfit.location[-1] if misfit.location else None
-    if isinstance(misfit.value, list) and "list" in misfit.keys:
+    key, value = misfit.location[-1] if misfit.location else None, misfit.value
+    if isinstance(value, list) and "list" in misfit.keys:
         return f"write {key}: {{list: […]}}"
-    if isinstance(misfit.value, str) and "url" in misfit.keys:
+    if isinstance(value, str) and "url" in misfit.keys:
         return f"write {key}: {{url: …}}"
     return None
 
