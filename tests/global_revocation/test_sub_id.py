@@ -60,6 +60,24 @@ def test_an_identifier_with_another_member_is_refused(
         read_sub_id({"sub_id": members, name: value})
 
 
+@pytest.mark.parametrize("text", ["a\u200b", "a\x00", "\u202ea"])
+@pytest.mark.parametrize(
+    ("members", "name"),
+    [
+        ({"format": "iss_sub", "iss": "https://id.example", "sub": "a"}, "iss"),
+        ({"format": "iss_sub", "iss": "https://id.example", "sub": "a"}, "sub"),
+        ({"format": "email", "email": "a"}, "email"),
+        ({"format": "opaque", "id": "a"}, "id"),
+    ],
+)
+def test_an_identifier_with_a_character_that_nobody_sees_is_refused(
+    members: dict[str, str], name: str, text: str
+) -> None:
+    assert read_sub_id({"sub_id": members})
+    with pytest.raises(InvalidRequest):
+        read_sub_id({"sub_id": members | {name: text}})
+
+
 @given(VALUES)
 def test_any_value_is_read_or_refused_with_a_short_reason(value: object) -> None:
     for body in (value, {"sub_id": value}):

@@ -18,6 +18,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import parse_code_challenge, s256
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import format_scope, parse_scope
+from service.protocol.typed_text import normalize_domain
 from service.protocol.uris import normalize_url
 
 SCOPE_CHARACTERS = st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters='"\\')
@@ -115,6 +116,23 @@ def test_only_a_loopback_uri_may_vary_and_only_its_port(
 )
 def test_urls_that_mean_the_same_have_one_normal_form(url: str, normal: str | None) -> None:
     assert normalize_url(url) == normal
+
+
+@pytest.mark.rfc("5321#2.3.5")
+@pytest.mark.parametrize(
+    ("domain", "normal"),
+    [
+        ("Example.COM.", "example.com"),
+        ("Bücher.example", "xn--bcher-kva.example"),
+        ("localhost", None),
+        ("*.example.com", None),
+        ("a b.example", None),
+        ("example..com", None),
+        ("", None),
+    ],
+)
+def test_a_domain_has_one_form_in_ascii(domain: str, normal: str | None) -> None:
+    assert normalize_domain(domain) == normal
 
 
 @pytest.mark.rfc("7636#B")

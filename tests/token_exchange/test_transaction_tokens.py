@@ -323,8 +323,9 @@ class TestSelfSigned:
 
     async def test_its_subject_is_that_of_the_transaction(self, service: RunningService) -> None:
         sent = {"of_type": "self_signed", "audience": "signed.example"}
-        answer = await ask(service, await self.sign(service), "signer", **sent)
-        assert claims_in(answer["access_token"])["sub"] == "batch-7"
+        for ours in (service.issuer, [service.issuer], f"{service.issuer}/connect/token"):
+            answer = await ask(service, await self.sign(service, aud=ours), "signer", **sent)
+            assert claims_in(answer["access_token"])["sub"] == "batch-7"
 
     @pytest.mark.parametrize(
         "changes",
