@@ -18,6 +18,8 @@ from service.protocol.params import Params
 from service.protocol.pkce import parse_code_challenge, s256
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import format_scope, parse_scope
+from service.protocol.templates import list_members
+from service.protocol.token_types import short_name, uri_of
 from service.protocol.typed_text import normalize_domain
 from service.protocol.uris import normalize_url
 
@@ -116,6 +118,28 @@ def test_only_a_loopback_uri_may_vary_and_only_its_port(
 )
 def test_urls_that_mean_the_same_have_one_normal_form(url: str, normal: str | None) -> None:
     assert normalize_url(url) == normal
+
+
+@pytest.mark.rfc("9396#2")
+def test_every_member_of_details_is_told_as_people_read_it() -> None:
+    details = {"amount": {"value": 12.5, "whole": 3, "now": True}, "to": ["a", 1], "at": None}
+    assert [*list_members(details)] == [
+        *(("amount › value", "12.5"), ("amount › whole", "3"), ("amount › now", "true")),
+        *(("to", "a, 1"), ("at", "")),
+    ]
+
+
+@pytest.mark.rfc("6749#5.2")
+def test_an_error_carries_no_member_of_a_token_response() -> None:
+    error = InvalidClient("no", members={"access_token": "at", "id_token": "it", "hint": "later"})
+    assert error.members == {"hint": "later"}
+
+
+@pytest.mark.rfc("8693#3")
+def test_a_token_type_is_a_whole_uri() -> None:
+    for name in ("access_token", "id_jag"):
+        assert short_name(uri_of(name)) == name
+    assert short_name("access_token") is None
 
 
 @pytest.mark.rfc("5321#2.3.5")
