@@ -86,8 +86,11 @@ async def test_a_refresh_token_is_refused_when_its_source_is_revoked_meanwhile(
 ) -> None:
     shared, source = service.features.shared, (await service.user_token())["access_token"]
     before = await shared.authorizations.find_all_of(ALICE)
-    path, revoked = "/connect/revocation", {"auth": "frontend", "token": source}
-    interrupt(service, monkeypatch, lambda: service.post(path, **revoked))
+
+    async def revoke() -> None:
+        await service.post("/connect/revocation", auth="frontend", token=source)
+
+    interrupt(service, monkeypatch, revoke)
     answer = await exchange(service, source, "frontend", requested_token_type="refresh_token")
     assert (answer.refusal, answer["error_description"]) == (
         REFUSED,
