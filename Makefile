@@ -40,7 +40,7 @@ QUICK := $(addprefix tests/,architecture authorize caching ciba claims clients c
 	introspection jwt_bearer polling pushed_requests refusals request_objects revocation token token_exchange tokens userinfo)
 
 # Tests that judge changes of the code: those of QUICK without the ones of the repository and its commands, and more.
-JUDGES := $(filter-out %/architecture %/caching,$(QUICK)) $(addprefix tests/,account admin allowed_users client_documents \
+JUDGES := $(filter-out %/architecture %/caching,$(QUICK)) $(addprefix tests/,account admin allowed_users check client_documents \
 	client_keys encryption extension_grants factors global_revocation id_jag identity identity_providers jarm logout mutual_tls \
 	pairwise path_aliases profiles properties races registration rich_requests safety session_management sessions \
 	store/test_making_room.py taken_over tenants users webhooks workloads)
