@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +12,7 @@ import pytest
 
 from service.clients import registered_list
 from service.clients.registered_list import RegisteredList
-from tests.admin.conftest import Admin
+from tests.admin.conftest import Admin, token_of
 from tests.conftest import Clock
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
@@ -31,11 +31,14 @@ async def pages(admin: Admin, path: str, limit: int) -> list[list[dict[str, Any]
         cursor = f"&cursor={answer['next']}"
 
 
-async def secrets_used(admin: Admin, path: str) -> list[str | None]:
+async def secrets_used(admin: Admin, path: str, later_than: str | None = "") -> list[str | None]:
     """The last days of the secrets, as soon as one is written."""
     found: list[str | None] = []
     deadline = asyncio.get_running_loop().time() + 5
-    while not any(found) and asyncio.get_running_loop().time() < deadline:
+    while (
+        not any((one or "") > (later_than or "") for one in found)
+        and asyncio.get_running_loop().time() < deadline
+    ):
         await asyncio.sleep(0.02)
         found = [one["last_used"] for one in (await admin("GET", path))["secrets"]]
     return found
@@ -111,6 +114,24 @@ async def test_use_of_an_apis_secret_is_seen(admin: Admin, service: RunningServi
     await service.introspect("nothing", caller="api1")
     today = datetime.now(UTC).date().isoformat()
     assert await secrets_used(admin, "/admin/api-resources/api1") == [today]
+
+
+async def test_use_of_an_apis_secret_is_seen_on_another_day(
+    admin: Admin, service: RunningService, clock: Clock
+) -> None:
+    """Its credentials are remembered by then, and not verified anew."""
+    await service.introspect("nothing", caller="api1")
+    (first,) = await secrets_used(admin, "/admin/api-resources/api1")
+    clock.forward(days=1)
+    await service.introspect("nothing", caller="api1")
+    token = await token_of(service, "operations")
+
+    async def later(method: str, path: str) -> Answer:
+        return await service.admin(method, path, token)
+
+    (second,) = await secrets_used(later, "/admin/api-resources/api1", later_than=first)
+    today = datetime.now(UTC).date()
+    assert (first, second) == (str(today - timedelta(days=1)), str(today))
 
 
 async def test_day_of_a_secret_that_was_replaced_is_not_shown(

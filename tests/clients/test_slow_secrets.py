@@ -74,6 +74,28 @@ async def token(service: RunningService, name: str, secret: str | None = None) -
     return await service.token(auth, grant_type="client_credentials", scope="api1")
 
 
+async def test_an_api_resource_comes_before_a_scope_of_its_name_whose_secret_is_fast(
+    start: Start, config: dict[str, Any]
+) -> None:
+    """Both have the same secret; the scope would learn nothing of a token for the resource's other scope."""
+    config["api_scopes"] = [
+        {"name": "api1", "secrets": [{"sha256": hashed("api1")}]},
+        *({"name": name} for name in ("api1.read", "other")),
+    ]
+    resource = {
+        "name": "api1",
+        "scopes": ["api1", "other"],
+        "secrets": [{"hash": of_hydra("api1")}],
+    }
+    config["api_resources"][0] = resource
+    client_in(config, "machine")["client_secrets"] = [{"sha256": hashed("machine")}]
+    client_in(config, "machine")["allowed_scopes"].append("other")
+    service = await start(config)
+    answer = await service.token("machine", grant_type="client_credentials", scope="other")
+    told = await service.introspect(answer["access_token"], caller="api1")
+    assert (told["active"], told["scope"]) == (True, "other")
+
+
 async def test_a_client_authenticates_by_either_of_its_slow_secrets(
     service: RunningService,
 ) -> None:
