@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("file", type=FILE, envvar="SERVICE_CONFIG", default="config.yaml")
+@click.option("--config", "named", type=FILE, help="The same as FILE, as other commands have it.")
 @store_option
 @format_option
 @click.option(
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     type=click.Choice(sorted(PROFILES)),
     help="A security profile whose stricter rules are checked, too; fapi2 is fapi2_security.",
 )
-def check(file: Path, output: str, profile: str | None, **flags: str | None) -> None:
+def check(
+    file: Path, named: Path | None, output: str, profile: str | None, **flags: str | None
+) -> None:
     """Check a configuration file as `serve` would.
 
     Prints the place of every mistake, and how to correct it. Nothing is written, and no other server is contacted but the
@@ -48,6 +51,7 @@ def check(file: Path, output: str, profile: str | None, **flags: str | None) -> 
     Example:
       token-service check config.yaml --profile oauth21
     """
+    file = named or file
     rules = (*START_RULES, *(stricter_rules(profile) if profile else ()))
     given = {name: value for name, value in flags.items() if value is not None}
     reported = (_find_with_store if given else _find)(file, {**os.environ, **given}, rules)

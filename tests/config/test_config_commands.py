@@ -44,6 +44,11 @@ def test_check_says_where_and_how(run: Callable[..., Any], file: Path) -> None:
     assert answer.stderr == f"{file}: 1 error, 0 warnings\n"
 
 
+def test_check_takes_its_file_as_other_commands_do(run: Callable[..., Any], file: Path) -> None:
+    file.write_text(BAD)
+    assert run("check", "--config", file).stdout == run("check", file).stdout != ""
+
+
 def test_check_and_diff_look_into_included_files(
     run: Callable[..., Any], file: Path, tmp_path: Path
 ) -> None:

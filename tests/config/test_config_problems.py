@@ -163,6 +163,8 @@ def test_the_tags_of_yaml_are_understood(read: Callable[..., Any]) -> None:
 def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     (problem,) = inspect(tmp_path / "none.yaml", {})
     assert problem.message == "No such file or directory"
+    assert problem.hint is not None
+    assert str(tmp_path / "none.yaml") in problem.hint
 
 
 def test_a_file_that_is_no_text_is_a_problem(file: Path) -> None:

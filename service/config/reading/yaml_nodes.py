@@ -128,6 +128,9 @@ def _read_text(path: Path, files: FilesRead) -> str:
     files.note(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        hint = f"looked for at {path.absolute()}; --config or SERVICE_CONFIG names another"
+        raise unreadable("No such file or directory", _position(str(path)), hint) from error
     except OSError as error:
         raise unreadable(error.strerror or "it cannot be read", _position(str(path))) from error
     except UnicodeDecodeError as error:
