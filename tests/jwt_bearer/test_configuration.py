@@ -128,7 +128,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "empty braces": ({"subject": "partner:{}"}, "subject", "brace"),
     "no life": ({"max_lifetime": 0}, "max_lifetime", "at least 1"),
     "an unknown client": ({"clients": ["curier"]}, "clients[curier]", "there is no client curier"),
-    "an unknown key": ({"subjects": "x"}, "subjects", "unknown key"),
+    "an unknown key": ({"subjects": "partner:{sub}"}, "subjects", "unknown key"),
 }
 
 

@@ -141,7 +141,7 @@ async def test_a_proof_binds_the_code_to_its_key(service: RunningService, app: C
     headers = key.header("/connect/par")
     uri = (await push(app, headers=headers))["request_uri"]
     code = (await app.browser.log_in(await follow(app, uri))).parameters["code"]
-    assert (await app.redeem(code)).refusal == (400, "invalid_grant")
+    assert (await app.redeem(code)).refusal == (400, "invalid_dpop_proof")
     assert (await app.redeem(code, headers=key.header()))["token_type"] == "DPoP"
 
 

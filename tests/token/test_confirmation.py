@@ -117,16 +117,19 @@ async def test_refresh_token_of_a_public_client_keeps_its_key(
         tokens = await refresh(service, tokens)
         assert claims_in(tokens["access_token"])["cnf"] == {"jkt": THUMBPRINT}
     prove(None)
-    assert (await refresh(service, tokens)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, tokens)).refusal == (400, "invalid_dpop_proof")
 
 
-@pytest.mark.parametrize("key", [None, Confirmation("x5t#S256", THUMBPRINT)])
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [(None, "invalid_dpop_proof"), (Confirmation("x5t#S256", THUMBPRINT), "invalid_grant")],
+)
 async def test_refresh_token_of_a_public_client_needs_its_key(
-    service: RunningService, prove: Prove, key: Confirmation | None
+    service: RunningService, prove: Prove, key: Confirmation | None, error: str
 ) -> None:
     tokens = await bound_token(service, "spa", scope="api1 offline_access")
     prove(key)
-    assert (await refresh(service, tokens)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, tokens)).refusal == (400, error)
     prove(KEY)
     assert (await refresh(service, tokens)).status == 200
 

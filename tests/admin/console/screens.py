@@ -234,8 +234,8 @@ SCREENS: dict[str, dict[str, Any]] = {
     "explain": {
         "here": "/explain",
         "facts": [
-            SimpleNamespace(name="kind", value="access token"),
-            SimpleNamespace(name="inactive because", value=SCRIPT),
+            ("kind", "access token"),
+            ("inactive because", SCRIPT),
         ],
         "problem": "",
         "longest": 8192,
