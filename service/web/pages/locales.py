@@ -22,6 +22,7 @@ from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
 from service.model.types import LocalText
 from service.protocol.http_headers import read_qualities
+from service.web.pages.html import as_html, escape
 from service.web.pages.looks import folders_of
 
 SOURCE_LANGUAGE = "en"
@@ -189,7 +190,6 @@ def messages_of(
     In text from right to left each value is isolated, so that a name, host or IP address keeps its
     own direction (UAX #9 §2.4).
     """
-    from service.web.pages.templates import as_html, escape  # noqa: PLC0415 - Jinja, which `check` does without
 
     def with_values(message: str, values: Mapping[str, object]) -> Markup:
         if text_direction == "rtl":

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp_jinja2
 import jinja2
-import markupsafe
 import msgspec
 from aiohttp import web
 from jinja2 import nodes
@@ -23,6 +21,7 @@ from markupsafe import Markup
 
 from service.config.problem import CannotServe, Finding
 from service.config.schema.file import ConfigurationFile
+from service.web.pages.html import as_html, escape
 from service.web.pages.looks import BUILT_IN, FOLDER, folders_of
 
 if TYPE_CHECKING:
@@ -33,17 +32,6 @@ FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 
 CONSTANT = ("_", "url", "has_asset")
 """The functions of templates whose value for the same arguments is the same on every page of a language, but for files of tenants."""
-
-as_html: Callable[[str], Markup] = partial(str.__new__, Markup)
-"""Marks a text as HTML."""
-_escape_text: Callable[[str], str] = cast("Any", markupsafe)._escape_inner  # noqa: SLF001 - without the mark
-
-
-def escape(value: object) -> str:
-    """Return what a page shows of a value: HTML as it is, all else escaped."""
-    if type(value) is str:
-        return _escape_text(value)
-    return value if type(value) is Markup else markupsafe.escape(value)
 
 
 class Names(dict[str, Any]):

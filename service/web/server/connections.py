@@ -258,7 +258,7 @@ def send_answers_in_turn(transport: asyncio.BaseTransport) -> None:
     cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=high)
 
 
-def is_half_open(transport: asyncio.BaseTransport | None) -> bool:
+def survives_half_close(transport: asyncio.BaseTransport | None) -> bool:
     """Return whether answers can still be sent once the other end sends nothing more: asyncio ends TLS in both directions."""
     return transport is not None and transport.get_extra_info("ssl_object") is None
 

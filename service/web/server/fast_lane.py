@@ -22,9 +22,9 @@ from service.web.proxy import Mount
 from service.web.sent_credentials import peer_certificates
 from service.web.server.connections import (
     Connections,
-    is_half_open,
     peer_address,
     send_answers_in_turn,
+    survives_half_close,
 )
 from service.web.server.whole_requests import LARGEST, WholeRequestReader
 
@@ -202,7 +202,7 @@ class LaneConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Send the answer first where the client has ended its side behind its request (RFC 9112 §9.6)."""
         self._has_ended = True
-        return self._is_busy and is_half_open(self._transport)
+        return self._is_busy and survives_half_close(self._transport)
 
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read its answers."""

@@ -22,9 +22,9 @@ from service.web.server.connections import (
     WRITE_SECONDS,
     Connections,
     bound_buffers,
-    is_half_open,
     peer_address,
     send_answers_in_turn,
+    survives_half_close,
 )
 from service.web.server.fast_lane import Lane
 from service.web.server.whole_requests import LARGEST
@@ -226,7 +226,7 @@ class _RoutedConnection(RequestHandler):
 
     def eof_received(self) -> bool:  # type: ignore[override] # aiohttp's own closes at once
         """Send the answers first where the client has ended its side behind its requests (RFC 9112 §9.6)."""
-        is_awaited = self._has_whole_request() and is_half_open(self.transport)
+        is_awaited = self._has_whole_request() and survives_half_close(self.transport)
         self._has_ended = True
         self._close_behind_last()
         return is_awaited
