@@ -93,12 +93,12 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
 
     def _add(self, delivery: BackchannelDelivery, *, seconds: int) -> list[Command]:
         ttl = delivery.expires_at - clock() + LINGERS
-        put = self.stores.ciba_deliveries.put_new(delivery, CIBA, delivery.id, ttl=ttl)
-        return [put, self.stores.ciba_queue.add(delivery.id, seconds=seconds)]
+        put = self.stores.ciba_outbox.deliveries.put_new(delivery, CIBA, delivery.id, ttl=ttl)
+        return [put, self.stores.ciba_outbox.queue.add(delivery.id, seconds=seconds)]
 
     def hurry_ping(self, ref: str, *, seconds: int = 1) -> Command:
         """Let a stored ping be due, so that another process sends it if the one that decided has died."""
-        return self.stores.ciba_queue.defer(message_id("ping", ref), seconds=seconds)
+        return self.stores.ciba_outbox.queue.defer(message_id("ping", ref), seconds=seconds)
 
     async def ping(self, ref: str) -> None:
         """Let a ping that is kept be due at once."""

@@ -100,6 +100,6 @@ class UserEnding(msgspec.Struct, frozen=True, kw_only=True):
         ttl = shown.expires_at - clock() + REPLAY_WINDOW
         return (
             stores.subject_requests.remove(digest(shown.subject), ref),
-            stores.ciba_queue.defer(message_id("ping", ref), seconds=0),
+            stores.ciba_outbox.queue.defer(message_id("ping", ref), seconds=0),
             stores.decisions.put_new(decision, ref, shown.digest, ttl=ttl),
         )

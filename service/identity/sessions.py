@@ -313,7 +313,7 @@ def queue_logouts(stores: Stores, logouts: Iterable[tuple[str, str, str]]) -> li
             subject=subject,
             traceparent=current_traceparent.get(),
         )
-        deliveries, queue = stores.logout_deliveries, stores.logout_queue
+        deliveries, queue = stores.logout_outbox.deliveries, stores.logout_outbox.queue
         writes.append(deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=DELIVERY_LIFETIME))
         writes.append(queue.add(delivery.id))
     return writes

@@ -10,7 +10,6 @@ import msgspec
 
 from service.clock import time_of
 from service.outbox.queue import Delivery, Outbox
-from service.store.records import Queue
 
 State = Literal["waiting", "dead"]
 
@@ -62,15 +61,15 @@ class LookedAt(msgspec.Struct, frozen=True, kw_only=True):
     count_waiting: Callable[[], Awaitable[int]]
 
     async def count_dead(self) -> int:
-        (count,) = await self.outbox.kv.write(self.outbox.dead.count())
+        (count,) = await self.outbox.kv.write(self.outbox.kept.dead.count())
         return int(count)
 
 
-def count_members(outbox: Outbox[Any], queue: Queue) -> Callable[[], Awaitable[int]]:
+def count_members(outbox: Outbox[Any]) -> Callable[[], Awaitable[int]]:
     """Return what counts the members of the queue of an outbox."""
 
     async def count() -> int:
-        (members,) = await outbox.kv.write(queue.count())
+        (members,) = await outbox.kv.write(outbox.kept.queue.count())
         return int(members)
 
     return count

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from service.store.keyvalue import KeyValue
 from service.store.lanes import Lanes
-from service.store.records import Queue, Records
+from service.store.records import Queue
+from service.store.stores import OutboxRecords
 from service.store.verbs import Command, steps
 
 LEASE_MARGIN = 5
@@ -56,12 +57,7 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
     """
 
     kv: KeyValue
-    queue: Queue | Lanes
-    """Its selector is that of all keys, so that they are in one slot of a Redis Cluster."""
-    deliveries: Records[D]
-    leases: Records[bool]
-    dead: Queue
-    """The dead letters, by the time of their last attempt."""
+    kept: OutboxRecords[Queue | Lanes, D]
     lease: int
     """Seconds; longer than an attempt can take."""
     waiting: int = 0
@@ -69,7 +65,7 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
 
     async def find_due(self, at_most: int) -> tuple[D, ...]:
         """Return deliveries whose time has come, the earliest first; they stay in the queue."""
-        queue = self.queue
+        queue = self.kept.queue
         due, self.waiting = await self.kv.write(queue.due(at_most=at_most), queue.count())
         return await self._read([delivery_id.decode() for delivery_id in due])
 
@@ -79,22 +75,24 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
         return await self._read([one for one, won in zip(due, answers, strict=True) if won])
 
     def _take(self, delivery_id: str) -> Command:
-        lease = self.leases.put_new(True, self.queue.selector, delivery_id, ttl=self.lease)
-        return self.queue.take(delivery_id, seconds=self.lease, lease=lease)
+        lease = self.kept.leases.put_new(
+            True, self.kept.queue.selector, delivery_id, ttl=self.lease
+        )
+        return self.kept.queue.take(delivery_id, seconds=self.lease, lease=lease)
 
     async def defer(self, due: Sequence[D], *, seconds: int) -> None:
         """Make deliveries that nobody has taken due again after some seconds."""
-        queue = self.queue
+        queue = self.kept.queue
         for some in steps(due):
             await self.kv.write(*[queue.defer(one.id, seconds=seconds) for one in some])
 
     async def give_back(self, delivery: D, *, seconds: int = 0) -> None:
         """Return a delivery that was taken."""
-        selector = self.queue.selector
+        selector = self.kept.queue.selector
         await self.kv.write(
-            self.deliveries.rewrite(delivery, selector, delivery.id),
-            self.queue.add(delivery.id, seconds=seconds),
-            self.leases.drop(selector, delivery.id),
+            self.kept.deliveries.rewrite(delivery, selector, delivery.id),
+            self.kept.queue.add(delivery.id, seconds=seconds),
+            self.kept.leases.drop(selector, delivery.id),
         )
 
     async def retry_later(self, failed: D) -> bool:
@@ -110,49 +108,51 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
 
     async def bury(self, failed: D) -> None:
         """Make a dead letter of a delivery, which is kept as long as its queue says."""
-        selector, dead = self.queue.selector, self.dead
+        selector, dead = self.kept.queue.selector, self.kept.dead
         *_, count = await self.kv.write(
-            self.deliveries.put(failed, selector, failed.id, ttl=dead.ttl),
+            self.kept.deliveries.put(failed, selector, failed.id, ttl=dead.ttl),
             dead.add(failed.id),
-            self.queue.remove(failed.id),
-            self.leases.drop(selector, failed.id),
+            self.kept.queue.remove(failed.id),
+            self.kept.leases.drop(selector, failed.id),
             dead.count(),
         )
         if count > MAX_DEAD:
             (oldest,) = await self.kv.read_members(dead.due(at_most=count - MAX_DEAD))
             await self.kv.write(
-                *[self.deliveries.drop(selector, one) for one in oldest],
+                *[self.kept.deliveries.drop(selector, one) for one in oldest],
                 *[dead.remove(one) for one in oldest],
             )
 
     async def revive(self, delivery_id: str) -> bool:
         """Let a dead letter, or a delivery that waits for its next attempt, be due now; return whether there is one."""
-        selector = self.queue.selector
-        (found,) = await self.kv.read(self.deliveries.read(selector, delivery_id))
+        selector = self.kept.queue.selector
+        (found,) = await self.kv.read(self.kept.deliveries.read(selector, delivery_id))
         if found is None:
             return False
-        put = self.deliveries.rewrite(
+        put = self.kept.deliveries.rewrite(
             replace(cast("Any", found), failures=0), selector, delivery_id
         )
-        await self.kv.write(*self.queue.revive(delivery_id, put), self.dead.remove(delivery_id))
+        await self.kv.write(
+            *self.kept.queue.revive(delivery_id, put), self.kept.dead.remove(delivery_id)
+        )
         return True
 
     async def remove(self, delivery_id: str) -> None:
         """Forget a delivery that has arrived, or never will."""
-        selector = self.queue.selector
+        selector = self.kept.queue.selector
         await self.kv.write(
-            self.deliveries.drop(selector, delivery_id),
-            self.queue.remove(delivery_id),
-            self.leases.drop(selector, delivery_id),
+            self.kept.deliveries.drop(selector, delivery_id),
+            self.kept.queue.remove(delivery_id),
+            self.kept.leases.drop(selector, delivery_id),
         )
 
     async def look(self, *, dead: bool, start: int, count: int) -> list[tuple[D | None, int]]:
         """Return deliveries with the times at which they are due, or dead letters with those of their deaths; None for one that has expired."""
-        selector, queue = self.queue.selector, self.dead if dead else self.queue
+        selector, queue = self.kept.queue.selector, self.kept.dead if dead else self.kept.queue
         (listed,) = await self.kv.write(queue.first(start=start, count=count))
         places = _pairs(listed)
         found = await self.kv.read(
-            *[self.deliveries.read(selector, member.decode()) for member, _ in places]
+            *[self.kept.deliveries.read(selector, member.decode()) for member, _ in places]
         )
         return [
             (delivery, int(float(time))) for delivery, (_, time) in zip(found, places, strict=True)
@@ -160,7 +160,7 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
 
     async def _read(self, ids: Sequence[str]) -> tuple[D, ...]:
         """Return the deliveries of these ids, and forget the ids of those that have expired."""
-        deliveries, selector = self.deliveries, self.queue.selector
+        deliveries, selector = self.kept.deliveries, self.kept.queue.selector
         found: list[D | None] = []
         for some in steps(ids):
             found += await self.kv.read(*[deliveries.read(selector, one) for one in some])

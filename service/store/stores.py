@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
+
+import msgspec
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
@@ -27,6 +29,7 @@ from service.store.records import Index, Queue, Records, used_once
 from service.store.verbs import STEP, Command, Read, steps
 
 T = TypeVar("T")
+Q_co = TypeVar("Q_co", bound=Queue | Lanes, covariant=True)
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
@@ -72,6 +75,17 @@ PASSWORDS = "passwords"
 
 DELIVERY_LIFETIME = 24 * 3600
 """Seconds after which a client is not notified any more that a session has ended."""
+
+
+class OutboxRecords(msgspec.Struct, Generic[Q_co, T], frozen=True, kw_only=True):
+    """What is stored of the messages of one kind, all under the selector of their queue."""
+
+    queue: Q_co
+    deliveries: Records[T]
+    leases: Records[bool]
+    """Each for an attempt, and some seconds."""
+    dead: Queue
+    """The dead letters, by the time of their last attempt."""
 
 
 class Stores:
@@ -162,22 +176,28 @@ class Stores:
         self.subject_requests = Index(prefix, "ub", MAX_MEMBERS)
 
     def _name_outboxes(self, prefix: str) -> None:
-        # Under LOGOUT:
-        self.logout_queue = Queue(prefix, LOGOUT, "lq", DELIVERY_LIFETIME)
-        self.logout_deliveries = Records(prefix, "ld", LogoutDelivery, 2)  # DELIVERY_LIFETIME
-        self.logout_leases = Records(prefix, "ll", bool)  # an attempt, and some seconds
-        self.logout_dead = Queue(prefix, LOGOUT, "lx", DELIVERY_LIFETIME)
+        # Under LOGOUT, until DELIVERY_LIFETIME after the end of the session:
+        self.logout_outbox = OutboxRecords(
+            queue=Queue(prefix, LOGOUT, "lq", DELIVERY_LIFETIME),
+            deliveries=Records(prefix, "ld", LogoutDelivery, 2),
+            leases=Records(prefix, "ll", bool),
+            dead=Queue(prefix, LOGOUT, "lx", DELIVERY_LIFETIME),
+        )
         # Under CIBA, until 20 minutes after the request's end:
-        self.ciba_queue = Queue(prefix, CIBA, "cq", DELIVERY_LIFETIME)
-        self.ciba_deliveries = Records(prefix, "cd", BackchannelDelivery, 2)
-        self.ciba_leases = Records(prefix, "cl", bool)  # an attempt, and some seconds
-        self.ciba_dead = Queue(prefix, CIBA, "cx", CIBA_DEAD)
+        self.ciba_outbox = OutboxRecords(
+            queue=Queue(prefix, CIBA, "cq", DELIVERY_LIFETIME),
+            deliveries=Records(prefix, "cd", BackchannelDelivery, 2),
+            leases=Records(prefix, "cl", bool),
+            dead=Queue(prefix, CIBA, "cx", CIBA_DEAD),
+        )
         # Under WEBHOOKS, until EVENT_LIFETIME after the last change:
         events = Queue(prefix, WEBHOOKS, "wq", EVENT_LIFETIME)
-        self.webhook_queue = Lanes(events, WEBHOOK_LIMIT, WEBHOOK_BYTES)
-        self.webhook_deliveries = Records(prefix, "wd", WebhookDelivery)
-        self.webhook_leases = Records(prefix, "wl", bool)  # an attempt, and some seconds
-        self.webhook_dead = Queue(prefix, WEBHOOKS, "wx", EVENT_LIFETIME)
+        self.webhook_outbox = OutboxRecords(
+            queue=Lanes(events, WEBHOOK_LIMIT, WEBHOOK_BYTES),
+            deliveries=Records(prefix, "wd", WebhookDelivery),
+            leases=Records(prefix, "wl", bool),
+            dead=Queue(prefix, WEBHOOKS, "wx", EVENT_LIFETIME),
+        )
 
     async def walk_listed(
         self, listed: Command, read: Callable[[str], Read[T]]

@@ -163,10 +163,10 @@ class EventQueue:
         self._noted.set()
 
     def _append(self, delivery: WebhookDelivery) -> Command:
-        put = self._stores.webhook_deliveries.put(
+        put = self._stores.webhook_outbox.deliveries.put(
             delivery, WEBHOOKS, delivery.id, ttl=EVENT_LIFETIME
         )
-        return self._stores.webhook_queue.append(delivery.id, put)
+        return self._stores.webhook_outbox.queue.append(delivery.id, put)
 
     def _judge(self, deliveries: Sequence[WebhookDelivery], answers: Sequence[object]) -> None:
         for delivery, queued in zip(deliveries, answers, strict=False):

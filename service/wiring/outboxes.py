@@ -14,41 +14,23 @@ from service.outbox.delivering import Deliveries, places_of_clients
 from service.outbox.looking import Description, LookedAt, Outboxes, count_members
 from service.outbox.queue import LEASE_MARGIN, D, Outbox
 from service.store.lanes import Lanes
-from service.store.records import Queue, Records
+from service.store.records import Queue
+from service.store.stores import OutboxRecords
 from service.webhooks.sending import WebhookSender, find_by_id
 from service.wiring.features import Features
 from service.wiring.shared import Shared
 
 
-def build_outbox(
-    shared: Shared,
-    queue: Queue | Lanes,
-    deliveries: Records[D],
-    leases: Records[bool],
-    dead: Queue,
-) -> Outbox[D]:
-    """Build the queue of deliveries of one kind; each attempt may take as long as any request to others."""
+def build_outbox(shared: Shared, kept: OutboxRecords[Queue | Lanes, D]) -> Outbox[D]:
+    """Build the outbox of the messages of one kind; each attempt may take as long as any request to others."""
     lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
-    return Outbox(
-        kv=shared.kv, queue=queue, deliveries=deliveries, leases=leases, dead=dead, lease=lease
-    )
-
-
-def build_logout_outbox(shared: Shared) -> Outbox[LogoutDelivery]:
-    """Build the queue of logout tokens."""
-    stores = shared.stores
-    return build_outbox(
-        shared,
-        stores.logout_queue,
-        stores.logout_deliveries,
-        stores.logout_leases,
-        stores.logout_dead,
-    )
+    return Outbox(kv=shared.kv, kept=kept, lease=lease)
 
 
 def build_logout_deliveries(features: Features) -> Deliveries[LogoutDelivery]:
     """Build back-channel logout."""
-    shared, queue = features.shared, build_logout_outbox(features.shared)
+    shared = features.shared
+    queue = build_outbox(shared, shared.stores.logout_outbox)
     http, id_tokens = shared.client_http("logout"), features.id_tokens
     back_channel = BackChannel(queue=queue, id_tokens=id_tokens, http=http, emit=shared.emit)
     return Deliveries(
@@ -58,14 +40,6 @@ def build_logout_deliveries(features: Features) -> Deliveries[LogoutDelivery]:
             features.clients, lambda _, client: client.backchannel_logout_uri if client else None
         ),
         wake=shared.sessions.ended,
-    )
-
-
-def build_ciba_outbox(shared: Shared) -> Outbox[BackchannelDelivery]:
-    """Build the queue of pings and notes."""
-    stores = shared.stores
-    return build_outbox(
-        shared, stores.ciba_queue, stores.ciba_deliveries, stores.ciba_leases, stores.ciba_dead
     )
 
 
@@ -81,21 +55,9 @@ def build_ciba_deliveries(
     )
 
 
-def build_webhook_outbox(shared: Shared) -> Outbox[WebhookDelivery]:
-    """Build the queue of events."""
-    stores = shared.stores
-    return build_outbox(
-        shared,
-        stores.webhook_queue,
-        stores.webhook_deliveries,
-        stores.webhook_leases,
-        stores.webhook_dead,
-    )
-
-
 def build_webhook_deliveries(shared: Shared) -> Deliveries[WebhookDelivery]:
     """Build what sends events to webhooks."""
-    queued, queue = shared.event_queue, build_webhook_outbox(shared)
+    queued, queue = shared.event_queue, build_outbox(shared, shared.stores.webhook_outbox)
     sender = WebhookSender(
         queue=queue,
         webhooks=find_by_id(shared.configuration.events.webhooks),
@@ -112,27 +74,25 @@ def build_webhook_deliveries(shared: Shared) -> Deliveries[WebhookDelivery]:
 
 def open_outboxes(shared: Shared) -> Outboxes:
     """Open what shows all outboxes to operators, in any process."""
-    stores, logouts, ciba = shared.stores, build_logout_outbox(shared), build_ciba_outbox(shared)
+    stores = shared.stores
+    logouts = build_outbox(shared, stores.logout_outbox)
+    ciba = build_outbox(shared, stores.ciba_outbox)
     places = [webhook.id for webhook in shared.configuration.events.webhooks]
 
     async def count_events() -> int:
-        counts = await shared.kv.write(*map(stores.webhook_queue.count_waiting, places))
-        return sum(counts)
+        queue = stores.webhook_outbox.queue
+        return sum(await shared.kv.write(*map(queue.count_waiting, places)))
 
     return Outboxes(
         {
             "logout": LookedAt(
-                outbox=logouts,
-                describe=_describe_logout,
-                count_waiting=count_members(logouts, stores.logout_queue),
+                outbox=logouts, describe=_describe_logout, count_waiting=count_members(logouts)
             ),
             "ciba": LookedAt(
-                outbox=ciba,
-                describe=_describe_ciba,
-                count_waiting=count_members(ciba, stores.ciba_queue),
+                outbox=ciba, describe=_describe_ciba, count_waiting=count_members(ciba)
             ),
             "webhooks": LookedAt(
-                outbox=build_webhook_outbox(shared),
+                outbox=build_outbox(shared, stores.webhook_outbox),
                 describe=_describe_event,
                 count_waiting=count_events,
             ),

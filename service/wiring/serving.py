@@ -50,7 +50,7 @@ from service.web.sent_credentials import CredentialReader
 from service.web.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.web.visits import Visits
 from service.wiring.features import Features
-from service.wiring.outboxes import build_ciba_outbox
+from service.wiring.outboxes import build_outbox
 from service.wiring.shared import Shared
 
 SETTLING = 1
@@ -182,7 +182,7 @@ def build_ciba(features: Features) -> Ciba:
     messages = Messages(
         issuer=shared.issuer,
         stores=shared.stores,
-        queue=build_ciba_outbox(shared),
+        queue=build_outbox(shared, shared.stores.ciba_outbox),
         clients=features.clients,
         ring=features.ring,
         seal=shared.seal,

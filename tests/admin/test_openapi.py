@@ -80,8 +80,8 @@ async def prepare(service: RunningService, app: ClientApp) -> dict[str, str]:
     shared = service.features.shared
     delivery = LogoutDelivery(client_id="web", session_id="s" * 16, subject=ALICE)
     await shared.kv.write(
-        shared.stores.logout_deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=3600),
-        shared.stores.logout_queue.add(delivery.id, seconds=600),
+        shared.stores.logout_outbox.deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=3600),
+        shared.stores.logout_outbox.queue.add(delivery.id, seconds=600),
     )
     (session,) = await shared.sessions.find_all_of(ALICE)
     (grant,) = await shared.authorizations.find_all_of(ALICE)

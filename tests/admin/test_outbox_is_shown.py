@@ -17,8 +17,8 @@ async def queue(service: RunningService, count: int) -> set[str]:
     for at in range(count):
         delivery = LogoutDelivery(client_id=f"client{at}", session_id="s" * 16, subject="818727")
         await stores.kv.write(
-            stores.logout_deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=3600),
-            stores.logout_queue.add(delivery.id, seconds=600),
+            stores.logout_outbox.deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=3600),
+            stores.logout_outbox.queue.add(delivery.id, seconds=600),
         )
         ids.add(f"logout.{delivery.id}")
     return ids

@@ -31,7 +31,7 @@ async def nothing_waits(service: RunningService) -> None:
     """Until every message has been sent or given up."""
     for _ in range(6000):
         (waiting,) = await service.features.shared.kv.write(
-            service.features.shared.stores.ciba_queue.count()
+            service.features.shared.stores.ciba_outbox.queue.count()
         )
         if waiting == 0:
             return
@@ -137,8 +137,8 @@ async def test_the_store_holds_neither_the_token_nor_the_id(
 ) -> None:
     auth_req_id = await pinged.begin(**TOKEN)
     stores, kv = service.features.shared.stores, service.features.shared.kv
-    (due,) = await kv.write(("ZRANGE", stores.ciba_queue.key, 0, -1))
-    value = await kv.get(stores.ciba_deliveries.key(CIBA, due[0].decode()))
+    (due,) = await kv.write(("ZRANGE", stores.ciba_outbox.queue.key, 0, -1))
+    value = await kv.get(stores.ciba_outbox.deliveries.key(CIBA, due[0].decode()))
     assert value is not None
     assert NOTIFICATION_TOKEN.encode() not in value
     assert auth_req_id.encode() not in value

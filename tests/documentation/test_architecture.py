@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
 
-from service.store.records import Index, Queue, Records
-from service.store.stores import Stores
 from tests.documentation.reading import REPOSITORY
+from tests.store.table import find_kinds
 
 DOCUMENT = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
 ROOMS, STORED = (
@@ -22,7 +20,6 @@ def test_each_room_of_the_service_is_listed() -> None:
 
 
 def test_each_kind_of_what_is_stored_is_listed() -> None:
-    stored = vars(Stores(cast("Any", None), prefix="ts")).values()
-    kinds = {each.name for each in stored if isinstance(each, Records | Index | Queue)}
+    kinds = {kind.name for _, kind in find_kinds()}
     assert len(kinds) > 40
     assert sorted(kinds - {*re.findall(r"[:`]([a-z]{2})\b", STORED)}) == []

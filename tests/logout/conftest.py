@@ -84,7 +84,7 @@ async def is_signed_in(app: ClientApp) -> bool:
 
 async def nothing_waits(service: RunningService) -> None:
     """Until every client that is to be told of a logout has been."""
-    queue = service.features.shared.stores.logout_queue
+    queue = service.features.shared.stores.logout_outbox.queue
     for _ in range(6000):
         (waiting,) = await service.features.shared.kv.write(queue.count())
         if waiting == 0:

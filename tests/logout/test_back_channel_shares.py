@@ -54,8 +54,8 @@ async def queue_deliveries(service: RunningService, client_id: str, count: int) 
             client_id=client_id, session_id=secrets.token_hex(8), subject="818727"
         )
         await stores.kv.write(
-            stores.logout_deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=600),
-            stores.logout_queue.add(delivery.id, seconds=-1),
+            stores.logout_outbox.deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=600),
+            stores.logout_outbox.queue.add(delivery.id, seconds=-1),
         )
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from service.model.authorization import Spent
 from service.store.records import Records
-from service.store.stores import Stores
 from service.store.verbs import Command
+from tests.store.table import STORES, find_kinds
 
 INTEGERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 JSON = st.recursive(
@@ -27,9 +27,8 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(), below, max_size=3),
     max_leaves=6,
 )
-STORES = Stores(cast("Any", None), prefix="ts")
 KINDS: Mapping[str, Records[Any]] = {
-    name: kind for name, kind in vars(STORES).items() if isinstance(kind, Records)
+    name: kind for name, kind in find_kinds() if isinstance(kind, Records)
 }
 ONCE = (STORES.codes, STORES.refresh_tokens, STORES.pending_sign_ins)
 

@@ -17,14 +17,7 @@ def outbox_of(replica: RunningService) -> Outbox[LogoutDelivery]:
     """One that no service makes deliveries of."""
     kv = replica.features.shared.kv
     stores = Stores(kv, prefix="another")
-    return Outbox(
-        kv=kv,
-        queue=stores.logout_queue,
-        deliveries=stores.logout_deliveries,
-        leases=stores.logout_leases,
-        dead=stores.logout_dead,
-        lease=60,
-    )
+    return Outbox(kv=kv, kept=stores.logout_outbox, lease=60)
 
 
 async def test_a_delivery_that_failed_is_not_taken_by_a_replica_that_found_it_before(
@@ -33,7 +26,8 @@ async def test_a_delivery_that_failed_is_not_taken_by_a_replica_that_found_it_be
     one, other = outbox_of(replicas[0]), outbox_of(replicas[-1])
     delivery = LogoutDelivery(client_id="web", session_id="sid", subject="818727")
     await one.kv.write(
-        one.deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=60), one.queue.add(delivery.id)
+        one.kept.deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=60),
+        one.kept.queue.add(delivery.id),
     )
     found = [each.id for each in await other.find_due(10)]
     (taken,) = await one.take(found)

@@ -29,10 +29,10 @@ def writes(stores: Stores) -> list[Command]:
         stores.authorizations.put(EXAMPLES["az"], "id", ttl=60),  # type: ignore[arg-type]
         stores.codes.put(EXAMPLES["ac"], "id", "code", ttl=60),  # type: ignore[arg-type]
         stores.codes.swap(Spent(attempt="a", at=NOON), "id", "code", ttl=60),
-        stores.logout_leases.put_new(True, LOGOUT, "delivery", ttl=60),
+        stores.logout_outbox.leases.put_new(True, LOGOUT, "delivery", ttl=60),
         stores.subject_sessions.add("who", "session", expires_at=clock() + 60),
         stores.session_clients.keep("who", expires_at=clock() + 90),
-        stores.logout_queue.add("delivery"),
+        stores.logout_outbox.queue.add("delivery"),
         verbs.count("ts:{who}:rl", 60),
     ]
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from service.store.lanes import Lanes
-from service.store.records import Index, Queue, Records
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import fake as fake  # noqa: PLC0414 - a fixture
 from tests.identity_providers.fake_provider import FakeProvider
+from tests.store.table import STORES, find_kinds
 from tests.store.watched_redis import LASTING, Watched, watched
 from tests.store.whole_life import EVERYTHING, short_lived, shorten
 
@@ -52,7 +51,7 @@ async def test_the_key_space_is_empty_in_the_end(
         await asyncio.sleep(0.005)
     await living
     assert redis.endless == []
-    assert redis.seen == kinds(service)
+    assert redis.seen == kinds()
 
 
 async def whole_life(service: RunningService, browser: Browser, fake: FakeProvider) -> None:
@@ -68,14 +67,8 @@ async def whole_life(service: RunningService, browser: Browser, fake: FakeProvid
                 browser.forget_cookies()
 
 
-def kinds(service: RunningService) -> set[str]:
+def kinds() -> set[str]:
     """Every kind of key that the service has, so that none is forgotten here."""
-    stores = service.features.shared.stores
-    found = {"rl", "lf", "of", "fg", "lfp", "ofp", "keys"}
-    for kind in vars(stores).values():
-        if isinstance(kind, Records | Index | Queue):
-            found.add(kind.name)
-        if isinstance(kind, Lanes):
-            name = kind.heads.name
-            found |= {name, f"{name}b", f"{name}l", f"{name}w"}
-    return found
+    lanes = {f"{STORES.webhook_outbox.queue.heads.name}{part}" for part in "blw"}
+    unnamed = {"rl", "lf", "of", "fg", "lfp", "ofp", "keys"}
+    return {kind.name for _, kind in find_kinds()} | lanes | unnamed

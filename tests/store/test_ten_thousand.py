@@ -130,7 +130,7 @@ async def test_no_index_takes_more_than_two_mebibytes(
 async def test_delivery_that_was_not_made_for_a_day_leaves_the_queue(
     redis: Redis, service: RunningService
 ) -> None:
-    queue = service.features.shared.stores.logout_queue
+    queue = service.features.shared.stores.logout_outbox.queue
     old = [queue.add(f"old{number}", seconds=-DELIVERY_LIFETIME - 1) for number in range(MANY)]
     await service.features.shared.kv.write(*old)
     assert int(redis.zcard(queue.key)) == MANY

@@ -35,7 +35,7 @@ async def test_pages_lead_through_all_messages_although_some_have_expired(
     outboxes: Outboxes, logouts: Outbox[LogoutDelivery]
 ) -> None:
     ids = await bury(logouts, 7)
-    await logouts.kv.write(logouts.deliveries.drop("logout", ids[1].removeprefix("logout.")))
+    await logouts.kv.write(logouts.kept.deliveries.drop("logout", ids[1].removeprefix("logout.")))
     seen, cursor = list[str](), None
     for _ in range(9):
         page = await outboxes.read(state="dead", cursor=cursor, limit=3)
@@ -56,8 +56,8 @@ async def test_a_page_has_messages_of_several_queues(
     receiver.status = 500
     delivery = LogoutDelivery(client_id="web", session_id="sid", subject="818727")
     await logouts.kv.write(
-        logouts.deliveries.put(delivery, "logout", delivery.id, ttl=LATER),
-        logouts.queue.add(delivery.id, seconds=LATER),
+        logouts.kept.deliveries.put(delivery, "logout", delivery.id, ttl=LATER),
+        logouts.kept.queue.add(delivery.id, seconds=LATER),
     )
     await sign_in(service)
     await emitted(service.events, WebhookPostponed)

@@ -173,7 +173,7 @@ class TestFullOfBytes:
     async def test_bytes_are_counted_as_long_as_their_event_waits(
         self, service: RunningService, receiver: Receiver, outboxes: Outboxes
     ) -> None:
-        kv, queue = service.features.shared.kv, service.features.shared.stores.webhook_queue
+        kv, queue = service.features.shared.kv, service.features.shared.stores.webhook_outbox.queue
         receiver.answering.clear()
         await sign_in(service)
         (waiting,) = (await outboxes.read(state="waiting", cursor=None, limit=1)).messages
@@ -194,8 +194,8 @@ class TestFullOfBytes:
         other = replace(delivery, id="w.m.800.msg_b")
 
         async def append(one: WebhookDelivery) -> int:
-            put = stores.webhook_deliveries.put(one, WEBHOOKS, one.id, ttl=EVENT_LIFETIME)
-            (queued,) = await stores.kv.write(stores.webhook_queue.append(one.id, put))
+            put = stores.webhook_outbox.deliveries.put(one, WEBHOOKS, one.id, ttl=EVENT_LIFETIME)
+            (queued,) = await stores.kv.write(stores.webhook_outbox.queue.append(one.id, put))
             return int(queued)
 
         assert await append(delivery) == 1

@@ -220,8 +220,8 @@ async def first_waiting(service: RunningService) -> Any:
 async def append(service: RunningService, delivery: Any) -> None:
     """Let an event wait there, as it does in a store that both share."""
     stores = service.features.shared.stores
-    put = stores.webhook_deliveries.put(delivery, "webhooks", delivery.id, ttl=600_000)
-    await stores.kv.write(stores.webhook_queue.append(delivery.id, put))
+    put = stores.webhook_outbox.deliveries.put(delivery, "webhooks", delivery.id, ttl=600_000)
+    await stores.kv.write(stores.webhook_outbox.queue.append(delivery.id, put))
 
 
 class TestRetryAfter:

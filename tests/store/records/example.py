@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -44,7 +44,7 @@ from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
 from service.store import verbs
 from service.store.records import SPENT, Encoding, Records
-from service.store.stores import Stores
+from tests.store.table import find_kinds
 
 FOLDER = Path(__file__).parent
 SHAPES = FOLDER / "shapes.json"
@@ -277,9 +277,9 @@ EXAMPLES: Mapping[str, object] = {
 
 def encodings() -> dict[str, Encoding[Any]]:
     """Return the encoding of every kind of record, by its name."""
-    stores = Stores(cast("Any", None), prefix="ts")
-    kinds = vars(stores).values()
-    found: list[Encoding[Any]] = [kind.encoding for kind in kinds if isinstance(kind, Records)]
+    found: list[Encoding[Any]] = [
+        kind.encoding for _, kind in find_kinds() if isinstance(kind, Records)
+    ]
     return {one.kind: one for one in (*found, SPENT, KEYS, FACTORS, LAST_SEEN)}
 
 
