@@ -84,21 +84,25 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         partial, others_found = None, found[len(kept) :]
         if kept:
             partial = self.partial_sign_ins.open(partial_id, found[0], browser=browser)
-        visitor = Visitor(sent=sent, browser=browser, partial=partial, fresh_login=fresh_login)
         user_claims = await self.subjects.find_claims(session) if session else None
         if session is None or user_claims is None:
+            session, user_claims = None, {}
             # A frame of another site sends no session cookie, although a user may be signed in:
             # only a cookie without a session proves that nobody is.
-            state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
-            return replace(visitor, browser_state=state), others_found
-        if note_use:
-            await self.sessions.touch(session)
-        visitor = replace(
-            visitor,
+            browser_state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT
+        else:
+            browser_state = browser_state_of(session.id)
+            if note_use:
+                await self.sessions.touch(session)
+        visitor = Visitor(
+            sent=sent,
+            browser=browser,
             session=session,
             user_claims=user_claims,
-            browser_state=browser_state_of(session.id),
-            is_noted=note_use,
+            browser_state=browser_state,
+            partial=partial,
+            is_noted=note_use or session is None,
+            fresh_login=fresh_login,
         )
         return visitor, others_found
 
