@@ -10,9 +10,10 @@ import click
 import msgspec
 import orjson
 
-from service.admin import explain as explaining
+from service.admin.explain import explain as explain_text
+from service.admin.explain import needs_store
 from service.admin.explain.parts import CannotExplain, Rows
-from service.admin.explain.request import explain_value, needs_keys
+from service.admin.explain.request import explain_value
 from service.cli.secrets import read_text
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
@@ -67,15 +68,15 @@ def explain(
 
 def _explain_text(settings: Configuration, text: str) -> Rows:
     """Explain a token or a URL; a URL needs the store only where a signing key has to verify a parameter."""
-    needs_store = "://" not in text or needs_keys(text)
+    uses_store = needs_store(text)
 
     async def load_and_explain(shared: Shared) -> Rows:
         features = Features(shared)
-        if needs_store:
+        if uses_store:
             await features.key_source.load()
-        return await explaining.explain(features.explained, text)
+        return await explain_text(features.explained, text)
 
-    return (on_store if needs_store else with_shared)(settings, load_and_explain)
+    return (on_store if uses_store else with_shared)(settings, load_and_explain)
 
 
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:

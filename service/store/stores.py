@@ -78,7 +78,7 @@ DELIVERY_LIFETIME = 24 * 3600
 
 
 class OutboxRecords(msgspec.Struct, Generic[Q_co, T], frozen=True, kw_only=True):
-    """What is stored of the messages of one kind, all under the selector of their queue."""
+    """Everything that is stored of the messages of one kind, under the selector of their queue."""
 
     queue: Q_co
     deliveries: Records[T]

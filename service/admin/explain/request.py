@@ -58,7 +58,7 @@ _MENDS = {
 """How to mend what a check refuses, where no single value was refused."""
 
 
-def needs_keys(url: str) -> bool:
+def has_parameters_to_verify(url: str) -> bool:
     """Return whether signing keys have to verify a parameter."""
     return not _NEED_KEYS.isdisjoint(_parameters_of(url))
 
