@@ -12,8 +12,6 @@ import msgspec
 from aiohttp import web
 
 from service.authorize.interaction import Step
-from service.ciba.endpoint import BackchannelAuthenticationEndpoint
-from service.ciba.page import AccountRequestsEndpoint
 from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
@@ -49,22 +47,20 @@ from service.events.event import Emit
 from service.identity.providers.logout import ProviderLogout
 from service.protocol.paths import ACCOUNT
 from service.tokens.access_token import ForwardedTokens
-from service.web.client_requests import ClientRequests
 from service.web.endpoint import Endpoint
 from service.web.pages.cookies import Cookie
 from service.wiring.admin import build_admin
+from service.wiring.ciba import build_ciba
 from service.wiring.features import Features
 from service.wiring.outboxes import (
-    build_ciba_deliveries,
     build_logout_deliveries,
     build_webhook_deliveries,
 )
 from service.wiring.serving import (
-    Ciba,
     Edge,
     background_work,
     build_application,
-    build_ciba,
+    build_client_requests,
     build_readings,
     build_remembered_answers,
 )
@@ -98,8 +94,7 @@ def create_app(
     shared = Shared(configuration, *listeners, environ=environ, spans=spans, read=read)
     features, draining = Features(shared), asyncio.Event()
     edge = Edge(features, [step for page in STEP_PAGES for step in page.steps])
-    ciba, logouts = build_ciba(features), build_logout_deliveries(features)
-    pings = build_ciba_deliveries(features, ciba.messages)
+    ciba, logouts = build_ciba(features, edge), build_logout_deliveries(features)
     webhooks = build_webhook_deliveries(shared)
     shared.metrics.watch(build_readings(features, logouts.queue, webhooks.queue))
     endpoints = (
@@ -108,7 +103,7 @@ def create_app(
         *registration_endpoints(features, edge),
         *sign_in_endpoints(features, edge),
         *account_endpoints(features, edge),
-        *ciba_endpoints(features, edge, ciba),
+        *ciba.endpoints,
     )
     operations = OperationsEndpoint(
         render_metrics=shared.metrics.render,
@@ -124,7 +119,7 @@ def create_app(
     app = build_application(features, draining, public)
     edge.set_up(app)
     sent = (webhooks,) if configuration.events.webhooks else ()
-    app.cleanup_ctx.append(background_work(features, logouts, pings, *sent))
+    app.cleanup_ctx.append(background_work(features, logouts, ciba.deliveries, *sent))
     build_apart = partial(build_application, features, draining, files_reserved=0)
     return Service(
         app=app,
@@ -157,12 +152,12 @@ def client_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
     return (
         _token_endpoint(features, edge),
         PushedRequestEndpoint(
-            from_clients=_requests_of_clients("par", features, edge),
+            from_clients=build_client_requests("par", features, edge),
             arriving=features.arriving,
             settings=shared.configuration,
         ),
         DeviceAuthorizationEndpoint(
-            from_clients=_requests_of_clients("device", features, edge),
+            from_clients=build_client_requests("device", features, edge),
             issuer=shared.issuer,
             reader=features.arriving.reader,
             stores=shared.stores,
@@ -213,18 +208,6 @@ def _token_endpoint(features: Features, edge: Edge) -> TokenEndpoint:
         proofs=edge.proofs,
         emit=shared.emit,
         registrable=features.registrable,
-    )
-
-
-def _requests_of_clients(counted_as: str, features: Features, edge: Edge) -> ClientRequests:
-    shared = features.shared
-    per_minute = shared.configuration.limits.token_requests_per_minute
-    return ClientRequests(
-        client_auth=features.client_authentication,
-        credentials=edge.credentials,
-        proofs=edge.proofs,
-        rate_limit=shared.rate_limit(counted_as, per_minute),
-        emit=shared.emit,
     )
 
 
@@ -362,24 +345,6 @@ def account_endpoints(features: Features, edge: Edge) -> tuple[Endpoint, ...]:
             location=links.get("change_password", links.get("forgot_password")),
         ),
         edge.errors,
-    )
-
-
-def ciba_endpoints(features: Features, edge: Edge, ciba: Ciba) -> tuple[Endpoint, ...]:
-    """For clients that ask for a user's authentication, and for the users who confirm it elsewhere."""
-    shared = features.shared
-    return (
-        BackchannelAuthenticationEndpoint(
-            from_clients=_requests_of_clients("ciba", features, edge),
-            reader=ciba.reader,
-            requests=ciba.requests,
-            notifier=ciba.notifier,
-            issuer=shared.issuer,
-            registry=shared.registry,
-            registrable=features.registrable,
-            emit=shared.emit,
-        ),
-        AccountRequestsEndpoint(visits=edge.visits, requests=ciba.requests),
     )
 
 

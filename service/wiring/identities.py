@@ -11,7 +11,6 @@ from service.clients import documents
 from service.clients.authentication import MethodParts
 from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.authentication.client_assertion import ClientAssertions
-from service.clients.authentication.client_secret import SharedSecrets
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.issuer_keys import IssuerKeys
 from service.clients.keys import ClientAlgorithms, ClientKeys
@@ -25,6 +24,7 @@ from service.clients.rules.mutual_tls import (
     methods_without_evidence,
 )
 from service.clients.secret_uses import SecretUses
+from service.clients.shared_secrets import SharedSecrets
 from service.clients.workloads.assertions import WorkloadAssertions
 from service.clients.workloads.keys import WorkloadKeys
 from service.clock import clock

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from math import ceil
 
-from service.ciba.messages import Messages
 from service.logout.back_channel import BackChannel
 from service.model.backchannel import BackchannelDelivery
 from service.model.session import LogoutDelivery
@@ -40,18 +39,6 @@ def build_logout_deliveries(features: Features) -> Deliveries[LogoutDelivery]:
             features.clients, lambda _, client: client.backchannel_logout_uri if client else None
         ),
         wake=shared.sessions.ended,
-    )
-
-
-def build_ciba_deliveries(
-    features: Features, messages: Messages
-) -> Deliveries[BackchannelDelivery]:
-    """Build what sends pings and notes."""
-    return Deliveries(
-        queue=messages.queue,
-        attempt=features.shared.trace_deliveries("ciba_message", messages.attempt),
-        open_places=places_of_clients(features.clients, messages.find_uri),
-        wake=messages.wake,
     )
 
 

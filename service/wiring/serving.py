@@ -1,4 +1,4 @@
-"""Builds the parts that only a serving process needs: pages, CIBA, the aiohttp application and background work."""
+"""Builds the parts that only a serving process needs: pages, the aiohttp application and background work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Never
 from urllib.parse import urlsplit
 
-import msgspec
 from aiohttp import web
 
 from service.authorize.answer import Answering
@@ -20,9 +19,6 @@ from service.authorize.flow import AuthorizeFlow
 from service.authorize.interaction import Step
 from service.authorize.user_codes import DeviceUserCodes
 from service.authorize.visitors import Visitors
-from service.ciba.messages import Messages, SafeNotifier, open_notifier
-from service.ciba.pending import PER_MINUTE, CibaRequests
-from service.ciba.request import CibaReader, Hints, UserCodes
 from service.clients.registered_list import RegisteredList
 from service.config.schema.server import Server, Session
 from service.identity.sign_in import FreshLogins, PartialSignIns
@@ -37,6 +33,7 @@ from service.outbox.delivering import Deliveries
 from service.outbox.queue import Outbox
 from service.protocol.paths import TOKEN
 from service.protocol.uris import is_loopback
+from service.web.client_requests import ClientRequests
 from service.web.cors import Cors
 from service.web.endpoint import Direct, DirectRoutes, Endpoint
 from service.web.gate import GATE, Gate, SecurityHeaders, name_endpoint
@@ -50,7 +47,6 @@ from service.web.sent_credentials import CredentialReader
 from service.web.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.web.visits import Visits
 from service.wiring.features import Features
-from service.wiring.outboxes import build_outbox
 from service.wiring.shared import Shared
 
 SETTLING = 1
@@ -167,64 +163,16 @@ def build_client_address(server: Server) -> ClientAddress:
     )
 
 
-class Ciba(msgspec.Struct, frozen=True, kw_only=True):
-    """Authentication that a client begins and the user confirms elsewhere (CIBA Core)."""
-
-    reader: CibaReader
-    requests: CibaRequests
-    notifier: SafeNotifier
-    messages: Messages
-
-
-def build_ciba(features: Features) -> Ciba:
-    """Build CIBA; raise CannotServe if the operator's notifier cannot be made."""
-    shared, settings = features.shared, features.shared.configuration.ciba
-    messages = Messages(
-        issuer=shared.issuer,
-        stores=shared.stores,
-        queue=build_outbox(shared, shared.stores.ciba_outbox),
-        clients=features.clients,
-        ring=features.ring,
-        seal=shared.seal,
-        http=shared.client_http("ciba"),
-        webhook=settings.webhook,
-        wake=asyncio.Event(),
+def build_client_requests(counted_as: str, features: Features, edge: Edge) -> ClientRequests:
+    """Build what an endpoint for clients authenticates them by; its requests are counted under this name."""
+    shared = features.shared
+    per_minute = shared.configuration.limits.token_requests_per_minute
+    return ClientRequests(
+        client_auth=features.client_authentication,
+        credentials=edge.credentials,
+        proofs=edge.proofs,
+        rate_limit=shared.rate_limit(counted_as, per_minute),
         emit=shared.emit,
-    )
-    hints = Hints(
-        id_tokens=features.id_tokens,
-        users=shared.users,
-        sessions=shared.sessions,
-        keys=features.client_keys,
-        clock_skew=shared.configuration.server.clock_skew,
-    )
-    return Ciba(
-        reader=CibaReader(
-            reader=features.arriving.reader,
-            hints=hints,
-            user_codes=_build_user_codes(features),
-            settings=settings,
-        ),
-        requests=CibaRequests(
-            polling=features.polling,
-            messages=messages,
-            hints=hints,
-            per_user=shared.rate_limit("ciba-user", PER_MINUTE),
-            room=shared.room,
-            interval=settings.interval,
-        ),
-        notifier=SafeNotifier(open_notifier(settings.notifier, messages), shared.emit),
-        messages=messages,
-    )
-
-
-def _build_user_codes(features: Features) -> UserCodes:
-    local = features.local_sign_in
-    return UserCodes(
-        passwords=local.passwords,
-        turns=local.turns,
-        throttle=local.throttle,
-        guesses=features.shared.guesses,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from service.events.ciba import CibaMessageDelivered, CibaMessageFailed, CibaMessagePostponed
 from service.outbox.delivering import INTERVAL
 from service.store.stores import CIBA
-from service.wiring.serving import build_ciba
+from service.wiring.ciba import build_messages
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, Listener, answer
 from tests.conftest import Clock
 from tests.driving.browser import Browser
@@ -71,7 +71,7 @@ async def test_nothing_is_announced_before(
     pinged: Device, party: Listener, service: RunningService
 ) -> None:
     auth_req_id = await pinged.begin(**TOKEN)
-    await build_ciba(service.features).messages.ping(auth_req_id[3:19])
+    await build_messages(service.features).ping(auth_req_id[3:19])
     await asyncio.sleep(INTERVAL + 0.3)
     assert party.bodies == []
 
