@@ -17,6 +17,8 @@ import pytest
 import yaml
 
 from service.protocol.pkce import s256
+from tests.architecture.test_imports import LINT_IMPORTS, REPOSITORY
+from tests.architecture.test_shape import MAX_FILE_LINES
 from tests.documentation.extended import PAGE, extend, users_database
 from tests.documentation.reading import blocks, says
 from tests.driving.browser import Browser, Page
@@ -213,3 +215,16 @@ def test_a_notifier_is_called_for_each_request(extended: Extended, address: str)
     assert asked.status_code == 200, asked.text
     (written,) = extended.folder.rglob("told-*.txt")
     assert written.read_text().startswith("Till 7: http")
+
+
+def test_what_was_added_keeps_the_import_contracts_and_the_limit_of_lines(
+    extended: Extended,
+) -> None:
+    contracts = [LINT_IMPORTS, "--no-cache", "--config", REPOSITORY / "pyproject.toml"]
+    judged = subprocess.run(
+        contracts, cwd=extended.folder, capture_output=True, text=True, check=False
+    )
+    assert judged.returncode == 0, judged.stdout
+    files = (extended.folder / "service").rglob("*.py")
+    long = [one for one in files if len(one.read_text().splitlines()) > MAX_FILE_LINES]
+    assert long == []

@@ -11,8 +11,8 @@ from service.model.catalogue import Credential
 
 if TYPE_CHECKING:
     from service.clients.authentication.client_assertion import ClientAssertions
-    from service.clients.authentication.client_secret import SharedSecrets
     from service.clients.published_keys import PublishedKeys
+    from service.clients.shared_secrets import SharedSecrets
     from service.clients.workloads.assertions import WorkloadAssertions
     from service.model.credentials import ClientAuthMethod
     from service.model.registry import LiveRegistry
