@@ -102,8 +102,10 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
         stores, client, now = self.revocation.stores, request.client, request.now
         is_reused = client.refresh_token_usage == "reuse" and not token.handle.is_loaded
         if is_reused and not is_spent:
-            return None, refresh_token.keep(stores, token, client, now=now)
-        following = refresh_token.rotate(stores, token, client, user_claims, now=now)
+            return None, refresh_token.keep(stores, token, client, cnf=request.cnf, now=now)
+        following = refresh_token.rotate(
+            stores, token, client, user_claims, cnf=request.cnf, now=now
+        )
         if is_spent:
             return None, following
         return refresh_token.use_up(stores, token, client, now=now), following

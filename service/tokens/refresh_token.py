@@ -17,10 +17,17 @@ import msgspec
 import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec.structs import replace
 
 from service.clock import clock
 from service.events.tokens import RefreshTokenReused
-from service.model.authorization import Authorization, RefreshToken, Spent, new_attempt
+from service.model.authorization import (
+    Authorization,
+    Confirmation,
+    RefreshToken,
+    Spent,
+    new_attempt,
+)
 from service.model.client import Client
 from service.model.handle import LIKE_JWT, Handle, handle_from_secret
 from service.protocol.octets import decode_base64url, random_bytes, random_text
@@ -111,8 +118,7 @@ def begin_family(
         seed=random_text(32),
         ends_at=ends_at,
         sealed_claims=_seal_claims(user_claims, handle),
-        # A confidential client has to authenticate anyway, and may change its key.
-        cnf=authorization.cnf if client.is_public else None,
+        cnf=_key_to_bind(client, authorization.cnf),
         authorization_until=until,
     )
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
@@ -139,6 +145,7 @@ def rotate(
     client: Client,
     user_claims: Mapping[str, object],
     *,
+    cnf: Confirmation | None,
     now: int,
 ) -> MintedRefreshToken:
     """Mint the successor of a token that is used now, or was within the reuse interval; it keeps the user's claims.
@@ -156,7 +163,7 @@ def rotate(
         seed=random_text(32),
         ends_at=before.ends_at,
         sealed_claims=_seal_claims(user_claims, following),
-        cnf=before.cnf,
+        cnf=before.cnf or _key_to_bind(client, cnf),
         authorization_until=until,
     )
     # Only where it does not exist yet: it may be in use, or spent already. But a repeat writes it,
@@ -173,19 +180,36 @@ def rotate(
 
 
 def keep(
-    stores: Stores, token: ActiveRefreshToken, client: Client, *, now: int
+    stores: Stores,
+    token: ActiveRefreshToken,
+    client: Client,
+    *,
+    cnf: Confirmation | None,
+    now: int,
 ) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
     handle, record = token.handle, token.record
     ttl = _lifetime(client, record.ends_at - now)
+    write = stores.refresh_tokens.extend(handle.selector, handle.digest, ttl=ttl)
+    if record.cnf is None and (key := _key_to_bind(client, cnf)) is not None:
+        bound = replace(record, cnf=key)
+        write = stores.refresh_tokens.swap(bound, handle.selector, handle.digest, ttl=ttl)
     return MintedRefreshToken(
         handle=handle,
         lifetime=ttl,
         ends_at=record.ends_at,
         authorization_until=_authorization_until(record, client, now, now + ttl),
         stored_until=record.authorization_until,
-        write=stores.refresh_tokens.extend(handle.selector, handle.digest, ttl=ttl),
+        write=write,
     )
+
+
+def _key_to_bind(client: Client, cnf: Confirmation | None) -> Confirmation | None:
+    """Return the key to which a refresh token is bound that is issued with its proof (RFC 9449 §5, RFC 8705 §4).
+
+    A confidential client has to authenticate anyway, and may change its key.
+    """
+    return cnf if client.is_public else None
 
 
 def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, *, now: int) -> SingleUse:

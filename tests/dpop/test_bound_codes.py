@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey
+from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("9449#5")
 
 OFFLINE = "openid api1 offline_access"
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """The refresh tokens of `native` are not rotated."""
+    client_in(config, "native").update(
+        allowed_grant_types=["authorization_code", "refresh_token"],
+        allow_offline_access=True,
+        refresh_token_usage="reuse",
+    )
+    return config
 
 
 async def test_a_refresh_token_of_a_public_client_is_bound_to_its_key(
@@ -25,6 +38,20 @@ async def test_a_refresh_token_of_a_public_client_is_bound_to_its_key(
     assert following["token_type"] == "DPoP"
     last = await spa.refresh(following["refresh_token"], headers=key.header())
     assert last["token_type"] == "DPoP"
+
+
+@pytest.mark.parametrize("client_id", ["spa", "native"], ids=["rotated", "not rotated"])
+async def test_a_bearer_refresh_token_of_a_public_client_is_bound_once_a_refresh_proves_a_key(
+    service: RunningService, app_of: Callable[[str], ClientApp], key: DpopKey, client_id: str
+) -> None:
+    public = app_of(client_id)
+    bearer = await public.redeem(await public.code(scope=OFFLINE))
+    bound = await public.refresh(bearer["refresh_token"], headers=key.header())
+    refresh_token = bound["refresh_token"]
+    assert (await public.refresh(refresh_token)).refusal == (400, "invalid_dpop_proof")
+    another = DpopKey(service.issuer).header()
+    assert (await public.refresh(refresh_token, headers=another)).refusal == (400, "invalid_grant")
+    assert (await public.refresh(refresh_token, headers=key.header()))["token_type"] == "DPoP"
 
 
 async def test_a_confidential_client_may_refresh_with_another_key(
