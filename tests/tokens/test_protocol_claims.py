@@ -86,7 +86,9 @@ def config(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
 
 
 def check_that_only_the_badge_was_set(claims: dict[str, Any]) -> None:
+    """Check it, and that every claim of this service itself is known as one of the protocol."""
     assert {name for name, value in claims.items() if value == MARK} == {"badge"}
+    assert claims.keys() - PROTOCOL_CLAIMS == {"badge"}
 
 
 async def test_the_configuration_sets_none_by_claims_of_a_client(service: RunningService) -> None:
