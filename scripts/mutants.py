@@ -20,6 +20,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import chain, islice
@@ -44,7 +45,7 @@ BEST = 3
 NEAR, RARE = 3, 15
 """Lines after a change of which the one is looked for that fewest tests run, and how many tests of rare lines come next."""
 CLOSE = 100
-"""Rows of tests that run little but the changed function, and little but its file."""
+"""Rows of tests that are named like the file, of those that run little but the changed function, and little but its file."""
 TABLES = "tests/refusals/"
 """Where each row of a test is another request."""
 LINES = 100_000
@@ -140,10 +141,11 @@ def _note_lines(files: Sequence[str]) -> set[int]:
 
 
 def _import_all(files: Sequence[str]) -> None:
-    """Import the modules that the service imports where it first needs them."""
+    """Import the modules that the service imports where it first needs them, but for those of an extra that is not installed."""
     for file in files:
         if not file.endswith("__main__.py"):
-            import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            with suppress(ModuleNotFoundError):
+                import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
 
 
 def _cover(items: Sequence[pytest.Item], hits: set[int], part: Path) -> None:
@@ -192,14 +194,18 @@ class Covered:
             at -= 1
         return {self._tests[number] for number in lines.get(str(at), ())}
 
-    def find_tests_around(self, file: str, code: CodeType) -> tuple[list[str], list[str]]:
-        """Return the tests that run any line of a function, and of its file, first those that run little else.
+    def find_tests_around(self, file: str, code: CodeType) -> Iterator[list[str]]:
+        """Return the tests of a file in whose folder or name it is named, those of a function, and those of its file.
 
-        Of each one row was measured, and another may go elsewhere there.
+        First come those that run little else. Of each one row was measured, and another may go elsewhere there.
         """
         everywhere = chain.from_iterable(self._lines.get(file, {}).values())
-        of_file = {self._tests[number] for number in everywhere}
-        return self._sort(set[str]().union(*self._by_line(file, code))), self._sort(of_file)
+        of_file = self._sort({self._tests[number] for number in everywhere})
+        _, *parts = Path(file).with_suffix("").parts
+        named = Counter({test: sum(part in test for part in parts) for test in of_file})
+        yield [test for test, matches in named.most_common() if matches]
+        yield self._sort(set[str]().union(*self._by_line(file, code)))
+        yield of_file
 
     def _sort(self, tests: set[str]) -> list[str]:
         return sorted(tests, key=self._sizes.__getitem__)

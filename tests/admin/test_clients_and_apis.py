@@ -13,6 +13,7 @@ import pytest
 from service.clients import registered_list
 from service.clients.registered_list import RegisteredList
 from tests.admin.conftest import Admin, token_of
+from tests.clients.signing import SECRET, Signer
 from tests.conftest import Clock
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
@@ -108,6 +109,17 @@ async def test_use_of_a_clients_secret_is_seen(admin: Admin) -> None:
     today = datetime.now(UTC).date().isoformat()
     assert await secrets_used(admin, "/admin/clients/operations") == [today]
     assert (await admin("GET", "/admin/clients/machine"))["secrets"][0]["last_used"] is None
+
+
+@pytest.mark.rfc("7523#3")
+async def test_use_of_a_secret_that_signs_is_seen(
+    admin: Admin, service: RunningService, config: dict[str, Any]
+) -> None:
+    client_in(config, "machine")["client_secrets"] = [{"sha256": "00" * 32}, {"value": SECRET}]
+    service.reload(config)
+    await Signer(service, "machine", "HS256").ask()
+    unused, used = await secrets_used(admin, "/admin/clients/machine")
+    assert (unused, used) == (None, datetime.now(UTC).date().isoformat())
 
 
 async def test_use_of_an_apis_secret_is_seen(admin: Admin, service: RunningService) -> None:

@@ -218,10 +218,16 @@ async def test_a_public_client_cannot_use_a_secret(service: RunningService) -> N
 
 
 @pytest.mark.rfc("9700#2.5")
+@pytest.mark.parametrize(
+    "ask",
+    [by_basic, lambda service, name, _: by_post(service, client_id=name)],
+    ids=["secret", "client_id alone"],
+)
 @pytest.mark.parametrize("name", ["machine", "nobody", "spa"])
 async def test_an_unknown_client_is_compared_like_any_other(
-    service: RunningService, name: str, monkeypatch: pytest.MonkeyPatch
+    service: RunningService, ask: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """So it is if the request holds a client_id alone."""
     compared: list[int] = []
 
     def counting(one: bytes, other: bytes) -> bool:
@@ -229,7 +235,7 @@ async def test_an_unknown_client_is_compared_like_any_other(
         return hmac.compare_digest(one, other)
 
     monkeypatch.setattr(secret_model, "hmac", SimpleNamespace(compare_digest=counting))
-    await by_basic(service, name, "wrong")
+    await ask(service, name, "wrong")
     assert compared == [32]
 
 

@@ -131,6 +131,15 @@ def test_a_grant_type_that_only_an_instance_knows_is_a_warning(
     assert (problem.severity, "only when it is made" in problem.message) == ("warning", True)
 
 
+@pytest.mark.parametrize(("name", "unknown"), [("shaped:Late", False), ("shaped:Sound", True)])
+def test_a_grant_type_that_a_handler_may_still_name_is_not_unknown(
+    problems: Problems, name: str, unknown: bool
+) -> None:
+    client = "{client_id: c, require_client_secret: false, allowed_grant_types: ['urn:example:c']}"
+    found = problems(f"{grant(name)}clients: [{client}]")
+    assert ("clients[c].allowed_grant_types[urn:example:c]" in found) is unknown
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [

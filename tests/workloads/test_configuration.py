@@ -297,3 +297,11 @@ def test_a_problem_of_a_client_is(
     written["clients"][at] |= changes
     name = written["clients"][at]["client_id"]
     assert message in problems(tmp_path, written)[f"clients[{name}].{path}"]
+
+
+def test_a_client_that_a_rule_makes_is_known_to_token_exchange_and_a_scope_of_its_name_is_not(
+    tmp_path: Path,
+) -> None:
+    rule = {"clients": ["shop.cart"], "scopes": ["shop.cart"], "audiences": ["orders"]}
+    found = problems(tmp_path, BASE | {"token_exchange": [rule]})
+    assert [*found] == ["token_exchange[0].scopes[shop.cart]"]
