@@ -190,7 +190,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
             return await self._verify(text, arrival)
         except JwtRefused as refused:
             log.info("request object refused", client_id=client.client_id, reason=str(refused))
-            raise InvalidRequestObject("the request object cannot be verified") from refused
+            raise InvalidRequestObject(f"the request object is refused: {refused}") from refused
 
     async def _find(self, arrival: Arrival) -> str | None:
         """Return the object as it was sent, or fetch it."""
@@ -243,7 +243,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
                 claims, client, now=clock(), clock_skew=self.clock_skew
             )
         except JwtRefused as refused:
-            raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
+            raise InvalidRequestObject(f"the request object is refused: {refused}") from refused
 
 
 def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:

@@ -224,7 +224,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
             self._check_parties(claims, client)
         except JwtRefused as refused:
             log.info("login_hint_token refused", client_id=client.client_id, reason=str(refused))
-            raise InvalidRequest("the login_hint_token cannot be verified") from refused
+            raise InvalidRequest(f"the login_hint_token is refused: {refused}") from refused
         left = expires_at - clock()
         if left <= -self.clock_skew:
             raise ExpiredLoginHintToken("the login_hint_token has expired")

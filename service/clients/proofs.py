@@ -160,7 +160,9 @@ def read_proof(
         raise JwtRefused(f"it is longer than {MAX_PROOF_LENGTH} characters")
     thumbprint, key = _key_in(proof.partition(".")[0])
     if key.alg not in algorithms:
-        raise JwtRefused("the profile of the client does not allow its alg")
+        raise JwtRefused(
+            f"the profile of the client allows only {', '.join(sorted(algorithms))} for alg"
+        )
     return thumbprint, claims_signed_by(key, proof)
 
 

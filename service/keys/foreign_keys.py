@@ -107,10 +107,11 @@ def accepted_header(
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
     if jose.type_of(header) not in typ:
-        raise JwtRefused("it is a JWT of another type")
+        raise JwtRefused(f"its typ is not {' or '.join(sorted(filter(None, typ)))}")
     known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)  # and never `none`
-    if header.get("alg") not in known or header["alg"] not in algorithms:
-        raise JwtRefused("its signature algorithm is not accepted")
+    accepted = [alg for alg in known if alg in algorithms]
+    if header.get("alg") not in accepted:
+        raise JwtRefused(f"its alg is not one of {', '.join(accepted)}")
     return header
 
 

@@ -277,6 +277,14 @@ class TestLoginHintToken:
         answer = await till.ask(login_hint=None, login_hint_token=hint)
         assert answer.refusal == (400, error)
 
+    async def test_the_refusal_of_a_login_hint_token_names_what_is_wrong(
+        self, till: Device
+    ) -> None:
+        hint = await self.token(till, aud="https://other.example")
+        answer = await till.ask(login_hint=None, login_hint_token=hint)
+        expected = "the login_hint_token is refused: aud is not this service"
+        assert answer["error_description"] == expected
+
 
 @pytest.mark.rfc("ciba#7.1.1")
 class TestSignedRequests:

@@ -180,6 +180,31 @@ async def test_an_assertion_with_a_wrong_claim_is_refused(
 ) -> None:
     answer = await client.ask(await client.assertion(**changes))
     assert answer.refusal == NEVER
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"aud": "https://other.example"}, "aud is not this service alone"),
+        ({"exp": timedelta(minutes=-1)}, "it has expired"),
+        ({"jti": None}, "jti is missing"),
+        ({"iss": "machine"}, "iss and sub are not the client_id"),
+    ],
+    ids=["aud", "exp", "jti", "iss"],
+)
+async def test_the_refusal_of_an_assertion_that_the_client_signed_names_what_is_wrong(
+    client: Signer, changes: dict[str, Any], cause: str
+) -> None:
+    answer = await client.ask(await client.assertion(**changes))
+    assert answer.refusal == NEVER
+    assert answer["error_description"].startswith(f"the client assertion is refused: {cause}")
+
+
+async def test_the_refusal_of_an_assertion_by_an_unknown_key_names_nothing(
+    client: Signer,
+) -> None:
+    answer = await client.ask(await client.assertion(number=1, aud="https://other.example"))
+    assert answer.refusal == NEVER
     assert answer["error_description"] == "the client is unknown or its credentials are wrong"
 
 

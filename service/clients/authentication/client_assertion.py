@@ -20,6 +20,7 @@ from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
 from service.model.request_context import caller
 from service.model.secret import Secret
+from service.protocol.errors import InvalidClient
 from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.protocol.paths import TOKEN
 from service.protocol.token_types import CLIENT_ASSERTION
@@ -79,36 +80,49 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     async def prove(
         self, evidence: Evidence, client: Client | None, *, algorithms: Collection[str]
     ) -> bool:
-        """Return whether the client signed the assertion for this service and has not used it before."""
+        """Return whether the client signed the assertion.
+
+        Raise InvalidClient if it is not for this service, or has been used before: only a sender
+        that has proven the client's key learns what is wrong.
+        """
         if client is None:
             _verify_for_nobody(evidence.proof, algorithms)
             return False
         try:
             claims = await self._verify(evidence, client, algorithms)
+        except jose.JwtRefused as refused:
+            _log_refusal(client, refused)
+            return False
+        try:
+            self._check(claims, evidence, client)
             await self._use_up(claims, evidence, client)
         except jose.JwtRefused as refused:
-            log.info("client assertion refused", client_id=client.client_id, reason=str(refused))
-            return False
+            _log_refusal(client, refused)
+            message = f"the client assertion is refused: {refused}"
+            raise InvalidClient(message, claimed=client.client_id) from refused
         return True
 
     async def _verify(
         self, evidence: Evidence, client: Client, algorithms: Collection[str]
     ) -> Mapping[str, object]:
-        request = evidence.request
-        if request.params.get("client_assertion_type") != CLIENT_ASSERTION:
+        """Return the claims that the client signed, in the type and by an algorithm that it may use."""
+        if evidence.request.params.get("client_assertion_type") != CLIENT_ASSERTION:
             raise jose.JwtRefused("client_assertion_type is not that of a JWT")
         registered = client.token_endpoint_auth_signing_alg
         accepted = [
             alg for alg in client.accepted_algorithms(algorithms) if registered in (None, alg)
         ]
-        claims = await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
+        return await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
+
+    def _check(self, claims: Mapping[str, object], evidence: Evidence, client: Client) -> None:
+        """Raise JwtRefused unless it is an assertion about the client for this service, and counts now."""
         if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):
             raise jose.JwtRefused("iss and sub are not the client_id")
         if not _REQUEST_OBJECT_CLAIMS.isdisjoint(claims):
             raise jose.JwtRefused("it is a request object, which every browser may have seen")
+        request = evidence.request
         self._check_audience(claims.get("aud"), request.endpoint, client)
         check_times(claims, now=request.now, clock_skew=self.clock_skew)
-        return claims
 
     def _check_audience(self, audience: object, endpoint: str, client: Client) -> None:
         """Raise unless it is one value, so that no other server can use it here (draft-ietf-oauth-rfc7523bis §4, RFC 8705 §5).
@@ -155,6 +169,10 @@ def _read_assertion(request: RequestCredentials, *, is_by_secret: bool) -> Evide
         return None
     client_id = sub if isinstance(sub, str) else ""
     return Evidence(client_id=client_id, proof=assertion, request=request)
+
+
+def _log_refusal(client: Client, refused: jose.JwtRefused) -> None:
+    log.info("client assertion refused", client_id=client.client_id, reason=str(refused))
 
 
 def _verify_for_nobody(assertion: str, algorithms: Collection[str]) -> None:
