@@ -103,6 +103,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         process, so with traces each worker builds its own service.
         """
         made = self.make()
+        made[0].compile_pages()
         return self if wanted_exporters(self.environ) else msgspec.structs.replace(self, made=made)
 
     def make(self) -> tuple[Service, TlsByPort]:
