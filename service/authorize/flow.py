@@ -121,8 +121,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         """Return the answer to a request that has just come in, or the first page, for which it is parked."""
         try:
             return await self._advance(arrival, visitor, None)
-        except FactorsFound as found:
-            return await self._advance(arrival, replace(visitor, factors=found.factors), None)
+        except FactorsFound:
+            return await self._advance(arrival, visitor, None)
 
     async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """Go on with a request that was parked as it came; its faults are reported to the client."""
@@ -231,10 +231,10 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
         if session is not None and request.client.require_consent:
             consent = await self._find_consent(session, request, reply_to)
         if session is not None and _needs_factors(session, request, registry):
-            if may_ask_late and visitor.factors is None and not request.acr.is_asked:
+            if may_ask_late and not request.acr.is_asked:
                 asks_late = enrolled.ask_late(session.subject)
             if asks_late is None:
-                factors = visitor.factors or await enrolled.find(session.subject)
+                factors = await enrolled.find(session.subject)
         interaction = Interaction(
             request=request,
             registry=registry,
@@ -287,8 +287,8 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
                 return missing
         step = find_needed_step(interaction, self.visitors.steps)
         if step is not None and interaction.asks_late:  # an earlier page may be about them
-            subject = interaction.asks_late.subject
-            raise FactorsFound(await self.second_factors.enrolled.find(subject))
+            await self.second_factors.enrolled.find(interaction.asks_late.subject)
+            raise FactorsFound
         return step
 
     async def _answer(

@@ -22,7 +22,6 @@ from service.identity.sign_in import (
     new_fresh_login,
 )
 from service.identity.users import Subjects
-from service.model.factors import Factors
 from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.session import SentCookies, Session
@@ -45,8 +44,6 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """The value of the session's cookie, if the session has just begun."""
     partial: PartialSignIn | None = None
     """A sign-in that lacks a step; only that step may look at it."""
-    factors: Factors | None = None
-    """The user's second factors, where this request has read them."""
     is_noted: bool = True
     """Whether the use of the session has been written; else it is with the client's answer."""
     fresh_login: str = ""
@@ -110,17 +107,12 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         self, sign_in: SignIn, request: AuthorizeRequest | None
     ) -> Step | None:
         """Return the step without which the sign-in begins no session; None where nothing is missing."""
-        return self._choose_missing(sign_in, request, await self.enrolled.find(sign_in.subject))
-
-    def _choose_missing(
-        self, sign_in: SignIn, request: AuthorizeRequest | None, factors: Factors
-    ) -> Step | None:
         registry = self.registry.current
         unfinished = UnfinishedSignIn(
             sign_in=with_trusted_methods(sign_in, registry),
             request=request,
             registry=registry,
-            factors=factors,
+            factors=await self.enrolled.find(sign_in.subject),
         )
         return next((step for step in self.steps if step.is_missing_from(unfinished)), None)
 
@@ -140,11 +132,10 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         """
         if visitor.partial and not await self.partial_sign_ins.end(visitor.partial):
             raise InvalidRequest("this sign-in took too long or was continued already")
-        factors = await self.enrolled.find(sign_in.subject)
-        missing = self._choose_missing(sign_in, request, factors)
+        missing = await self.find_missing_step(sign_in, request)
         if missing is not None:
             return await self._keep_partial(visitor, sign_in, parked_id=parked_id), missing
-        begin, visitor = self._begin_session, replace(visitor, factors=factors)
+        begin = self._begin_session
         return await begin(visitor, sign_in, user_agent=user_agent, address=address), None
 
     async def _keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:

@@ -106,10 +106,10 @@ class Throttle(msgspec.Struct, frozen=True, kw_only=True):
                 return left
         return left
 
-    async def give_back(self, username: str, address: str) -> None:
-        """Count an attempt no longer that was right, and forget the failures of this account at this address."""
+    async def give_back(self, username: str, address: str, *others: Command) -> None:
+        """Count an attempt no longer that was right, and forget the failures of this account at this address; and run other commands with it."""
         pairs, wider = self._find_limits(username, address)
-        await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, wider))
+        await self.kv.write(*map(verbs.drop, pairs), *map(verbs.uncount, wider), *others)
 
     async def clear(self, failures: Failures) -> None:
         """Forget the failures of this account at this address: its owner signed in. Without any, nothing is written."""

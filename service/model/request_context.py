@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from service.model.factors import Factors
+
 
 class CurrentRequest(msgspec.Struct):
     """A request that is being answered; in one variable of the context, because each costs time to set."""
@@ -21,6 +23,8 @@ class CurrentRequest(msgspec.Struct):
     """Finds the address that a request comes from; None where nothing asks for it."""
     client_key: Mapping[str, str] | None = None
     """The key that has authenticated its client: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
+    factors: dict[str, Factors] | None = None
+    """The second factors of users that it has read, by `sub`."""
 
 
 current_request: ContextVar[CurrentRequest | None] = ContextVar("request", default=None)
@@ -36,6 +40,16 @@ def caller() -> str:
     if request is None or request.find_address is None:
         return ""
     return request.find_address(request.message)
+
+
+def read_factors() -> dict[str, Factors]:
+    """Return the second factors that the current request has read, to be added to; none without a request."""
+    request = current_request.get()
+    if request is None:
+        return {}
+    if request.factors is None:
+        request.factors = {}
+    return request.factors
 
 
 def request_id() -> str | None:

@@ -27,9 +27,11 @@ class UsersWithFactors(SwitchedUsers):
     def __init__(self) -> None:
         super().__init__()
         self.factors: dict[str, Factors] = {}
+        self.reads: list[str] = []
 
     async def find_factors(self, sub: str) -> Factors:
         await self.by_subject(sub)
+        self.reads.append(sub)
         return self.factors.get(sub, Factors())
 
     async def replace_factors(self, sub: str, factors: Factors, *, instead_of: str) -> bool:
@@ -62,6 +64,17 @@ async def test_app_is_kept_by_the_user_store_and_asked_for(
     (done,) = [page for page in pages if "code" in page.parameters]
     claims = claims_in((await app.redeem(done.parameters["code"]))["id_token"])
     assert claims["amr"] == ["pwd", "otp", "mfa"]
+
+
+async def test_one_request_reads_the_factors_of_a_user_once(
+    app: ClientApp, browser: Browser, store: UsersWithFactors
+) -> None:
+    phone, _ = await enrol(browser, await browser.log_in(await browser.get(SECURITY)))
+    browser.forget_cookies()
+    half = await app.login()
+    store.reads.clear()
+    assert "code" in (await browser.submit(half, otp=phone.code(steps_ahead=1))).parameters
+    assert store.reads == [ALICE]
 
 
 async def test_passkey_is_kept_by_the_user_store_and_signs_in_alone(

@@ -70,9 +70,13 @@ class Guesses(msgspec.Struct, frozen=True, kw_only=True):
         locked_until = int((found or "0 0").split()[1])
         return locked_until if clock() < locked_until else None
 
+    def drop(self, account: str, place: str = "") -> Command:
+        """Return what begins anew, after a right proof or by the operator."""
+        return verbs.drop(self._key(account, place))
+
     async def forget(self, account: str, place: str = "") -> None:
-        """Begin anew, after a right proof or by the operator."""
-        await self.kv.write(verbs.drop(self._key(account, place)))
+        """Begin anew, in a round trip of its own."""
+        await self.kv.write(self.drop(account, place))
 
     async def forget_everywhere(self, account: str) -> None:
         """Begin anew for every place."""

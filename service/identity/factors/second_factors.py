@@ -83,8 +83,7 @@ class SecondFactors(msgspec.Struct, frozen=True, kw_only=True):
         is_judged, lock = await self._take(method, attempt)
         amr = await method.verify(attempt) if is_judged else None
         if amr is not None:
-            await self.throttle.give_back(digest(who), address)
-            await self.guesses.forget(who)
+            await self.throttle.give_back(digest(who), address, self.guesses.drop(who))
             self.emit(FactorAccepted(subject=who, method=name, address=address))
             if name == RecoveryCodeMethod.name:  # its owner needs it rarely; a thief has found it
                 notice = FactorNotice(subject=who, change="recovery_code_used", method=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import msgspec
 import structlog
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from service.keys.sealing import Seal, Unreadable
 from service.model.factors import Factors, FactorStore
 from service.model.handle import digest, name_digest, new_selector
+from service.model.request_context import read_factors
 from service.protocol.errors import InteractionRequired, TemporarilyUnavailable
 from service.store import verbs
 from service.store.keyvalue import StoreUnavailable
@@ -116,11 +117,10 @@ class StoredFactors(msgspec.Struct, frozen=True):
 
 
 class FactorsFound(InteractionRequired):
-    """The second factors of a user, which nobody has looked at yet."""
+    """The user has second factors that nobody has looked at yet; this request has read them now."""
 
-    def __init__(self, factors: Factors) -> None:
+    def __init__(self) -> None:
         super().__init__("the user's second factors have to be looked at")
-        self.factors = factors
 
 
 class FactorQuestion(msgspec.Struct, frozen=True):
@@ -137,8 +137,9 @@ class FactorQuestion(msgspec.Struct, frozen=True):
     async def check(self, answer: bytes | None) -> None:
         """Raise FactorsFound if there are some, FactorsUnreadable if they cannot be read."""
         factors = self.stored.open(self.subject, answer)
+        read_factors()[self.subject] = factors
         if factors.is_enrolled:
-            raise FactorsFound(factors)
+            raise FactorsFound
 
 
 async def drop_factors(stores: Stores, sub: str) -> None:
@@ -147,29 +148,37 @@ async def drop_factors(stores: Stores, sub: str) -> None:
 
 
 class EnrolledFactors(msgspec.Struct, frozen=True):
-    """Each change is made once over all replicas, because it replaces exactly the version that it was computed from."""
+    """A request reads a user's factors once. Each change is made once over all replicas, because it replaces exactly the version that it was computed from."""
 
     store: FactorStore
 
     def ask_late(self, sub: str) -> FactorQuestion | None:
-        """Return the question for a user's factors; None where the users' own system has them."""
-        return FactorQuestion(self.store, sub) if isinstance(self.store, StoredFactors) else None
+        """Return the question for a user's factors; None where they have been read, or the users' own system has them."""
+        if sub in read_factors() or not isinstance(self.store, StoredFactors):
+            return None
+        return FactorQuestion(self.store, sub)
 
-    def find(self, sub: str) -> Awaitable[Factors]:
-        return self.store.find_factors(sub)
+    async def find(self, sub: str) -> Factors:
+        read = read_factors()
+        if sub not in read:
+            read[sub] = await self.store.find_factors(sub)
+        return read[sub]
 
     async def change(self, sub: str, change: Callable[[Factors], Factors | None]) -> Factors | None:
         """Store what `change` makes of the factors; None where it makes nothing of them, such as of a used code.
 
         It is called again if somebody else was faster, with what is stored by then.
         """
+        read = read_factors()
         for _ in range(ATTEMPTS):
-            before = await self.store.find_factors(sub)
+            before = await self.find(sub)
             after = change(before)
             if after is None:
                 return None
             after = replace(after, version=new_selector())
+            read.pop(sub, None)
             if await self.store.replace_factors(sub, after, instead_of=before.version):
+                read[sub] = after
                 return after
         raise TemporarilyUnavailable("the second factors change too often at once")
 
