@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.driving.memory import folder_in_memory
-from tests.driving.program import eventually
-from tests.driving.redis_server import SECONDS, accepts_connections
+from tests.driving.program import SECONDS, eventually
+from tests.driving.redis_server import accepts_connections
 
 UNPRIVILEGED = "nobody"
 """Who runs PostgreSQL where the tests are root, because it refuses to be."""

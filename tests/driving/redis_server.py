@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import socket
 import ssl
 import subprocess
@@ -11,16 +10,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError
 
 from tests.driving.certificate import certified
-from tests.driving.program import eventually
-
-SECONDS = 120
-"""How long one may take to start or to end."""
+from tests.driving.child import Child
+from tests.driving.program import SECONDS, eventually
 
 PORTS = range(10_000, 20_000)
 """Below those that connections get, and below the second ports of a Cluster, each 10,000 higher than the first."""
@@ -67,7 +64,7 @@ class RedisServer:
             self._process = None
 
 
-class TcpRedis:
+class TcpRedis(Child):
     """A real Redis on a port of 127.0.0.1, started at once; the port stays its own when it starts again."""
 
     def __init__(
@@ -89,7 +86,6 @@ class TcpRedis:
         if self.sentinel and sentinel:
             self.sentinel.write_text(sentinel)
         self.certificate = certificate
-        self.process: subprocess.Popen[bytes]
         self.port = port or 0
         while not self.start():
             self.port = port or 0
@@ -138,29 +134,6 @@ class TcpRedis:
         assert "ddress already in use" in last_words, last_words
         return False
 
-    def stop(self) -> None:
-        """End it as its operator would; what it keeps on disk is written."""
-        self.thaw()
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it without warning."""
-        self._end(signal.SIGKILL)
-
-    def freeze(self) -> None:
-        """Let it stand still: its connections stay open, and nothing is answered."""
-        self.process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        self.process.send_signal(signal.SIGCONT)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
     def _listening(self) -> Sequence[str]:
         if self.certificate is None:
             return ["--bind", "127.0.0.1", "--port", str(self.port)]
@@ -183,11 +156,6 @@ class TcpRedis:
             return f"process_id:{self.process.pid}\r".encode() in self.tell("INFO", "server")
         except RedisError:
             return False
-
-    def _end(self, how: signal.Signals) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        self.process.wait(SECONDS)
 
 
 def tls_redis(folder: Path, *flags: str, acl: Sequence[str] = EVERYTHING) -> TcpRedis:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import subprocess
 from base64 import b64encode
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from tests.driving.certificate import certified
+from tests.driving.child import Child
 from tests.driving.ports import lasting_ports
-from tests.driving.program import eventually
-
-SECONDS = 60
-"""How long it may take to start or to end."""
+from tests.driving.program import SECONDS, eventually
 
 SUFFIX = "dc=example,dc=com"
 PEOPLE, GROUPS = f"ou=people,{SUFFIX}", f"ou=groups,{SUFFIX}"
@@ -53,7 +49,7 @@ ppolicy_default cn=policy,{suffix}
 """
 
 
-class Slapd:
+class Slapd(Child):
     """One server on two ports of 127.0.0.1, started at once; both stay its own when it starts again."""
 
     def __init__(
@@ -87,7 +83,6 @@ class Slapd:
         command = ["slapadd", "-q", "-f", str(self._file), "-l", str(entries)]
         added = subprocess.run(command, check=False, capture_output=True, text=True)
         assert added.returncode == 0, added.stderr
-        self.process: subprocess.Popen[bytes]
         self.start()
 
     @property
@@ -126,21 +121,6 @@ class Slapd:
         eventually(lambda: self.process.poll() is not None or self._listens(), SECONDS)
         assert self.process.poll() is None
 
-    def stop(self) -> None:
-        self.thaw()
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._end(signal.SIGKILL)
-
-    def freeze(self) -> None:
-        """Let it stand still: its connections stay open, new ones are accepted by the system, and nothing is answered."""
-        self.process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
-
-    def thaw(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
-
     def change(self, dn: str, attribute: str, *values: str) -> None:
         """Replace the values of an attribute, as an administrator does; without values it is removed."""
         lines = [f"dn: {dn}", "changetype: modify", f"replace: {attribute}"]
@@ -154,20 +134,9 @@ class Slapd:
             capture_output=True,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
     def _listens(self) -> bool:
         with socket.socket() as connection:
             return connection.connect_ex(("127.0.0.1", self._port)) == 0
-
-    def _end(self, how: signal.Signals) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        self.process.wait(SECONDS)
 
 
 def entry(dn: str, **attributes: str | bytes | list[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import time_machine
 from redis.asyncio import Redis
 
 from service.config.schema.server import Limits
@@ -48,6 +49,13 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             time.sleep(0.01)
         yield socket
         server.terminate()
+
+
+@pytest.fixture
+def stopped_clock() -> Iterator[time_machine.Traveller]:
+    """The time, which a test moves."""
+    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
+        yield traveller
 
 
 @pytest.fixture

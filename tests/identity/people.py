@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import pytest
 from msgspec.structs import replace
 
 from service.identity.hashing import hash_password
@@ -13,6 +14,9 @@ from service.model.authentication_context import Mfa
 from service.model.registry import Registry
 from service.model.tenant import Tenancy
 from service.model.user import User
+
+on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
+"""For a test that moves time: a real Redis has a clock of its own."""
 
 ADDRESS = "192.0.2.7"
 PASSWORD = "correct horse"

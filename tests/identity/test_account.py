@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,16 +16,9 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.handle import digest, new_selector
 from service.store.stores import Stores
-from tests.identity.people import ALICE, CAROL, Live, now
+from tests.identity.people import ALICE, CAROL, Live, now, on_embedded
 
 DAY = 24 * 3600
-on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
-
-
-@pytest.fixture
-def clock() -> Iterator[time_machine.Traveller]:
-    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
-        yield traveller
 
 
 @pytest.fixture
@@ -112,26 +104,26 @@ async def test_user_sees_only_the_own_consents(consents: Consents) -> None:
 
 @on_embedded
 async def test_a_consent_lasts_a_year_from_its_last_use(
-    consents: Consents, clock: time_machine.Traveller
+    consents: Consents, stopped_clock: time_machine.Traveller
 ) -> None:
     await allow(consents, client(), "openid")
-    clock.shift(364 * DAY)
+    stopped_clock.shift(364 * DAY)
     await consents.stores.kv.write(*consents.prolong("1", client()))
-    clock.shift(364 * DAY)
+    stopped_clock.shift(364 * DAY)
     assert len(await consents.find_all_of("1")) == 1
-    clock.shift(2 * DAY)
+    stopped_clock.shift(2 * DAY)
     assert (await scope(consents), await consents.find_all_of("1")) == (None, ())
 
 
 @on_embedded
 async def test_a_clients_own_consent_lifetime_is_not_renewed(
-    consents: Consents, clock: time_machine.Traveller
+    consents: Consents, stopped_clock: time_machine.Traveller
 ) -> None:
     web = client(consent_lifetime=30 * DAY)
     await allow(consents, web, "openid")
-    clock.shift(29 * DAY)
+    stopped_clock.shift(29 * DAY)
     assert consents.prolong("1", web) == []
-    clock.shift(2 * DAY)
+    stopped_clock.shift(2 * DAY)
     assert await scope(consents) is None
 
 

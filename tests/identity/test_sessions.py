@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,19 +16,11 @@ from service.model.authorization import Authorization
 from service.model.handle import digest, new_selector
 from service.model.session import Session
 from service.store.stores import Stores
-from tests.identity.people import now
+from tests.identity.people import now, on_embedded
 
 HOUR, DAY = 3600, 24 * 3600
 ALICE = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=1_790_000_000)
 BOB = replace(ALICE, subject="2")
-
-on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
-
-
-@pytest.fixture
-def clock() -> Iterator[time_machine.Traveller]:
-    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
-        yield traveller
 
 
 @pytest.fixture
@@ -143,19 +134,21 @@ async def test_a_hostile_user_agent_is_cut_and_readable(sessions: Sessions) -> N
 
 
 @on_embedded
-async def test_a_session_ends_unused(sessions: Sessions, clock: time_machine.Traveller) -> None:
+async def test_a_session_ends_unused(
+    sessions: Sessions, stopped_clock: time_machine.Traveller
+) -> None:
     _, cookie = await start(sessions)
-    clock.shift(10 * HOUR + 1)
+    stopped_clock.shift(10 * HOUR + 1)
     assert await sessions.find(cookie) is None
 
 
 @on_embedded
 async def test_use_prolongs_a_session_until_its_absolute_end(
-    sessions: Sessions, clock: time_machine.Traveller
+    sessions: Sessions, stopped_clock: time_machine.Traveller
 ) -> None:
     session, cookie = await start(sessions)
     for _ in range(82):
-        clock.shift(9 * HOUR)
+        stopped_clock.shift(9 * HOUR)
         assert await sessions.find(cookie) == (session if now() < session.ends_at else None)
         await sessions.touch(session)
     assert session.ends_at == session.started_at + 30 * DAY
@@ -163,13 +156,13 @@ async def test_use_prolongs_a_session_until_its_absolute_end(
 
 @on_embedded
 async def test_a_remembered_session_lasts_unused(
-    sessions: Sessions, clock: time_machine.Traveller
+    sessions: Sessions, stopped_clock: time_machine.Traveller
 ) -> None:
     session, cookie = await start(sessions, remember=True)
     await sessions.touch(session)
-    clock.shift(30 * DAY - 1)
+    stopped_clock.shift(30 * DAY - 1)
     assert await sessions.find(cookie) == session
-    clock.shift(2)
+    stopped_clock.shift(2)
     assert await sessions.find(cookie) is None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import time_machine
 
@@ -12,15 +10,7 @@ from service.identity.password_sign_in import PasswordSignIn
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import networks_of, site_of
-from tests.identity.people import ADDRESS, ALICE, PASSWORD, is_locked
-
-on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
-
-
-@pytest.fixture
-def clock() -> Iterator[time_machine.Traveller]:
-    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
-        yield traveller
+from tests.identity.people import ADDRESS, ALICE, PASSWORD, is_locked, on_embedded
 
 
 async def fail(sign_in: PasswordSignIn, username: str = "alice", address: str = ADDRESS) -> None:
@@ -99,21 +89,21 @@ async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: Passwo
 
 @on_embedded
 async def test_lock_ends_although_guesses_continue(
-    sign_in: PasswordSignIn, clock: time_machine.Traveller
+    sign_in: PasswordSignIn, stopped_clock: time_machine.Traveller
 ) -> None:
     await fail(sign_in)
     for _ in range(6):
         await fail(sign_in)
-        clock.shift(11)
+        stopped_clock.shift(11)
     assert await signs_in(sign_in)
 
 
 @on_embedded
 async def test_failures_are_forgotten_after_the_window(
-    sign_in: PasswordSignIn, clock: time_machine.Traveller
+    sign_in: PasswordSignIn, stopped_clock: time_machine.Traveller
 ) -> None:
     await fail(sign_in)
-    clock.shift(901)
+    stopped_clock.shift(901)
     await fail(sign_in)
     assert await signs_in(sign_in)
 
