@@ -58,7 +58,7 @@ class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             raise self.guard.add_challenge(invalid, request)
         if OPENID not in token.scope:
             insufficient = InsufficientScope("the access token does not have the scope openid")
-            raise self.guard.add_challenge(insufficient, request)
+            raise self.guard.add_challenge(insufficient, request, parameters=f', scope="{OPENID}"')
         user_claims = await self.subjects.find_claims(token.authorization) or {}
         client = None
         with suppress(InvalidClient):

@@ -121,7 +121,9 @@ async def test_a_token_without_openid_is_insufficient(service: RunningService) -
     token = (await service.user_token(scope="api1"))["access_token"]
     answer = await userinfo(service, token)
     assert answer.refusal == (403, "insufficient_scope")
-    assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+    challenge = answer.headers["WWW-Authenticate"]
+    assert 'error="insufficient_scope"' in challenge
+    assert 'scope="openid"' in challenge
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
