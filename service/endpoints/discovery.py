@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
+from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.keys import ClientAlgorithms
 from service.model.catalogue import Registrable
 from service.model.registry import Registry
 from service.protocol.paths import JWKS
 from service.protocol.scope import OFFLINE_ACCESS
+from service.web.client_requests import ClientRequests
 from service.web.endpoint import (
     ANY_ORIGIN,
     Answer,
@@ -23,19 +25,15 @@ from service.web.endpoint import (
     Route,
     document_fields,
 )
+from service.web.key_proofs import TokenGuard
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
 MAX_AGE = 300
 """Seconds; much shorter than the time from a key's announcement to its first signature."""
 
-_ALIASED = (
-    *("token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint"),
-    "pushed_authorization_request_endpoint",
-    *("device_authorization_endpoint", "backchannel_authentication_endpoint"),
-    "global_token_revocation_endpoint",
-)
-"""The endpoints at which a client may have to show its certificate (RFC 8705 §5)."""
+_TAKE_CERTIFICATES = (ClientAuthentication, ClientRequests, TokenGuard)
+"""The parts of an endpoint at which a client may have to show its certificate (RFC 8705 §5)."""
 
 _FIELDS = document_fields(max_age=MAX_AGE)
 
@@ -93,19 +91,26 @@ class DiscoveryEndpoint(msgspec.Struct, kw_only=True):
 
     def _build(self) -> Mapping[str, object]:
         """Return all metadata but those with no elements (RFC 8414 §3.2)."""
-        document = dict(self.metadata())
+        document, aliased = dict(self.metadata()), list[str]()
         for endpoint in self.endpoints:
             if isinstance(endpoint, Described):
-                document |= endpoint.metadata()
+                metadata = endpoint.metadata()
+                document |= metadata
+                aliased += metadata if _takes_certificates(endpoint) else ()
         document = {name: value for name, value in document.items() if value != []}
         complete = _place_below(self.issuer, document)  # never the Host header
         if self.aliases_below is None:
             return complete
-        aliased = {name: document[name] for name in _ALIASED if name in document}
-        return {**complete, "mtls_endpoint_aliases": _place_below(self.aliases_below, aliased)}
+        aliases = {name: document[name] for name in aliased if name.endswith("_endpoint")}
+        return {**complete, "mtls_endpoint_aliases": _place_below(self.aliases_below, aliases)}
 
     async def jwks(self, _: Message) -> Answer:
         return Answer(_FIELDS, self.algorithms.ring.public_jwks)
+
+
+def _takes_certificates(endpoint: Endpoint) -> bool:
+    parts = (getattr(endpoint, name) for name in getattr(endpoint, "__struct_fields__", ()))
+    return any(isinstance(part, _TAKE_CERTIFICATES) for part in parts)
 
 
 def _place_below(base: str, document: Mapping[str, object]) -> Mapping[str, object]:
