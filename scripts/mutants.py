@@ -44,8 +44,8 @@ BEST = 3
 """Tests that noticed most changes of the file; they come first."""
 NEAR, RARE = 3, 15
 """Lines after a change of which the one is looked for that fewest tests run, and how many tests of rare lines come next."""
-CLOSE = 100
-"""Rows of tests that are named like the file, of those that run little but the changed function, and little but its file."""
+NAMED, CLOSE = 200, 100
+"""Rows of tests that are named like the file; of those that run little but the changed function, and little but its file."""
 TABLES = "tests/refusals/"
 """Where each row of a test is another request."""
 LINES = 100_000
@@ -318,10 +318,10 @@ class Judge:
             first.extend(every[:ROWS])
             later.extend(every[ROWS:])
         close: list[pytest.Item] = []
-        for each in around:
+        for each, number in zip(around, (NAMED, CLOSE, CLOSE), strict=True):
             names = dict.fromkeys(test.partition("[")[0] for test in each)
             near = (rows.get(name, ()) for name in names if not name.startswith(TABLES))
-            close.extend(islice(chain.from_iterable(near), CLOSE))
+            close.extend(islice(chain.from_iterable(near), number))
         return [*dict.fromkeys((*first[:FEW], *close, *first, *later))]
 
     def _order_names(

@@ -49,6 +49,13 @@ async def test_missing_and_unknown_parameters_are_refused(
     assert (await exchange(service, text, of_type=of_type, **sent)).refusal == INVALID_REQUEST
 
 
+async def test_a_type_that_is_never_issued_is_refused_whatever_the_rules(
+    service: RunningService, token: str
+) -> None:
+    answer = await exchange(service, token, requested_token_type="saml2")
+    assert answer["error_description"] == "requested_token_type is not one that this server issues"
+
+
 async def test_parameters_that_come_twice_are_refused(service: RunningService, token: str) -> None:
     twice = await service.token(
         "api1",
@@ -255,9 +262,7 @@ class TestMayAct:
     def config(self, config: dict[str, Any]) -> dict[str, Any]:
         """Every token of bob's for api1 names the client that may act for him."""
         config["api_resources"][0]["user_claims"] = ["may_act"]
-        alice, bob, *_ = config["users"]["list"]
-        bob["claims"]["may_act"] = {"sub": "api1"}
-        alice["claims"]["may_act"] = "anybody"
+        config["users"]["list"][1]["claims"]["may_act"] = {"sub": "api1"}
         return config
 
     async def of_bob(self, service: RunningService) -> str:
@@ -282,9 +287,16 @@ class TestMayAct:
         answer = await exchange(service, await self.of_bob(service), **sent)
         assert answer.refusal == INVALID_REQUEST
 
-    async def test_may_act_that_is_not_an_object_allows_no_actor(
-        self, service: RunningService, token: str
+    @pytest.mark.parametrize(
+        "may_act", ["anybody", {}, {"sub": "api1", "iss": "https://other.example"}], ids=str
+    )
+    async def test_each_member_of_may_act_has_to_name_the_actor(
+        self, start: Start, config: dict[str, Any], may_act: object
     ) -> None:
+        config["users"]["list"][0]["claims"]["may_act"] = may_act
+        service = await start(config)
+        token = (await service.user_token())["access_token"]
+        assert claims_in(token)["may_act"] == may_act
         assert (await exchange(service, token)).refusal == INVALID_REQUEST
 
 

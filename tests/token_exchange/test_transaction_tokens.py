@@ -123,6 +123,19 @@ async def test_claims_of_a_trusted_issuer_decide_who_may_use_the_client_that_ask
         assert (await ask(service, source["access_token"])).refusal == refusal
 
 
+async def test_claims_of_the_user_store_decide_where_the_issuer_names_its_users(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["trusted_issuers"] = [partner_entry(subject="{sub}", existing_user=True)]
+    config["clients"].append(presenter_entry("courier", hashed("courier")))
+    client_in(config, "gateway")["allowed_users"] = [{"name": ["Alice Smith"]}]
+    service = await start(config)
+    for sub, refusal in (("818727", (200, None)), ("88421113", (400, "invalid_grant"))):
+        assertion = await Partner(service).assertion(sub=sub)
+        source = await Partner(service).present(assertion, scope="api1")
+        assert (await ask(service, source["access_token"])).refusal == refusal
+
+
 async def test_a_transaction_token_gives_access_to_nothing(
     service: RunningService, token: str
 ) -> None:
