@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
 from service.model.registry import AuthorizationDetailsType, AuthorizationDetailsTypeEntry
 from service.protocol.authorization_details import Detail
 
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_NOT_IN_DESCRIPTIONS = re.compile(r"[^ !#-\[\]-~]")
+"""Characters that an error_description does not hold (RFC 6749 §5.2)."""
 _NO_LOOKAROUND = "lookaround and backreferences are not possible: they can take for ever"
 _HINTS: Mapping[str, str] = {
     "pattern": _NO_LOOKAROUND,
@@ -37,7 +43,7 @@ def read_types(
     known: dict[str, AuthorizationDetailsType] = {}
     for entry in entries:
         try:
-            schema, is_valid = read_schema(entry)
+            schema, find_fault = read_schema(entry)
         except SchemaRefused as refused:
             message = f"the schema of {entry.type} {refused}"
             raise ConfigError(
@@ -48,18 +54,18 @@ def read_types(
             api_resource=entry.api_resource,
             schema=schema,
             summary=entry.summary,
-            is_valid=is_valid,
+            find_fault=find_fault,
         )
     return known
 
 
 def read_schema(
     entry: AuthorizationDetailsTypeEntry,
-) -> tuple[Mapping[str, object] | None, Callable[[Detail], bool]]:
-    """Return the schema and whether an object fits it; SchemaRefused if that cannot be said."""
+) -> tuple[Mapping[str, object] | None, Callable[[Detail], str | None]]:
+    """Return the schema and what finds the rule that an object breaks; SchemaRefused if that cannot be said."""
     schema = entry.schema
     if schema is None:
-        return None, _fits
+        return None, _has_no_rules
     if isinstance(schema, Path):
         schema = _read_file(schema)
     if schema.get("$schema", _DIALECT) not in {_DIALECT, f"{_DIALECT}#"}:
@@ -79,25 +85,32 @@ def _read_file(path: Path) -> Mapping[str, object]:
     return cast("dict[str, object]", schema)
 
 
-def _fits(_: Detail) -> bool:
-    return True
+def _has_no_rules(_: Detail) -> None:
+    return None
 
 
 class _Check:
-    """Whether an object fits a schema; it goes to another process as the schema, and is compiled there again."""
+    """Finds the rule that an object breaks; it goes to another process as the schema, and is compiled there again."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         self._schema = schema
-        self._is_valid = _compile(schema)
+        self._validator = _compile(schema)
 
-    def __call__(self, detail: Detail) -> bool:
-        return self._is_valid(detail)
+    def __call__(self, detail: Detail) -> str | None:
+        """Return the place of the rule in the schema; the library's own message repeats what was sent."""
+        if self._validator.is_valid(detail):
+            return None
+        fault = next(self._validator.iter_errors(detail))
+        place = "/".join(["#", *map(str, fault.schema_path)])
+        missing = getattr(fault.kind, "property", None)
+        found = place if missing is None else f"{place} ({missing})"
+        return _NOT_IN_DESCRIPTIONS.sub("?", found)
 
     def __reduce__(self) -> tuple[type[_Check], tuple[Mapping[str, object]]]:
         return _Check, (self._schema,)
 
 
-def _compile(schema: Mapping[str, object]) -> Callable[[Detail], bool]:
+def _compile(schema: Mapping[str, object]) -> Draft202012Validator:
     """Return what checks an object, in a time that is linear in the length of its strings."""
     import jsonschema_rs  # noqa: PLC0415 - 8 MB, for those who have such types
 
@@ -107,7 +120,7 @@ def _compile(schema: Mapping[str, object]) -> Callable[[Detail], bool]:
             offline=True,
             validate_formats=True,
             pattern_options=jsonschema_rs.RegexOptions(),
-        ).is_valid
+        )
     except jsonschema_rs.ValidationError as error:
         place = tuple(error.instance_path)
         hints = [hint for keyword, hint in _HINTS.items() if keyword in (*place, error.kind.name)]

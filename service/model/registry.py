@@ -188,8 +188,8 @@ class AuthorizationDetailsTypeEntry(msgspec.Struct, frozen=True, kw_only=True):
 class AuthorizationDetailsType(AuthorizationDetailsTypeEntry, frozen=True, kw_only=True):
     """A type of authorization_details whose schema has been read."""
 
-    is_valid: Callable[[Detail], bool]
-    """Derived: whether an object fits the schema."""
+    find_fault: Callable[[Detail], str | None]
+    """Derived: returns the place of the rule in the schema that an object breaks; None for one that fits."""
 
 
 class EntryLines(msgspec.Struct, frozen=True):

@@ -37,7 +37,7 @@ def read_details(sent: object) -> tuple[Detail, ...]:
     """Return the objects of an array; InvalidAuthorizationDetails if they are too many, too deep or without a type."""
     details = cast("list[object]", sent) if isinstance(sent, list) else []
     if not details:
-        raise InvalidAuthorizationDetails(f"{PARAMETER} is not an array of objects")
+        raise InvalidAuthorizationDetails(f"{PARAMETER} is not an array of one object or more")
     if len(details) > MAX_OBJECTS:
         raise InvalidAuthorizationDetails(f"{PARAMETER} has more than {MAX_OBJECTS} objects")
     return tuple([_read_detail(detail, at) for at, detail in enumerate(details)])

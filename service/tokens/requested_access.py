@@ -175,8 +175,8 @@ def check_details(
             message = f"{PARAMETER}[{at}] has a type that is unknown or not allowed for this client"
             refused = RefusedValue(PARAMETER, name, client.client_id)
             raise InvalidAuthorizationDetails(message, refused=refused)
-        if not known.is_valid(detail):
-            message = f"{PARAMETER}[{at}] does not fit the schema of its type"
+        if (fault := known.find_fault(detail)) is not None:
+            message = f"{PARAMETER}[{at}] does not fit the schema of its type: see {fault}"
             raise InvalidAuthorizationDetails(message, refused=RefusedValue(PARAMETER, name))
     return details
 

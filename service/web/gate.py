@@ -214,9 +214,12 @@ def _http_error(error: web.HTTPException) -> Answer:
 
 
 def answer_by_status(status: int, headers: dict[str, str] | None = None) -> Answer:
-    """Return an error that says no more than its status, for a request that no endpoint has seen."""
+    """Return an error that says no more than its status and the methods that are allowed, for a request that no endpoint has seen."""
     error = ServerError if status == HTTPStatus.INTERNAL_SERVER_ERROR else InvalidRequest
-    content = {"error": error.code, "error_description": HTTPStatus(status).phrase}
+    description = HTTPStatus(status).phrase
+    if headers and "Allow" in headers:
+        description = f"the method has to be {' or '.join(headers['Allow'].split(','))}"
+    content = {"error": error.code, "error_description": description}
     return json_answer(content, status=status, headers=headers)
 
 

@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from service.config.configuration import Configuration
+from service.config.detail_schemas import read_schema
 from service.config.problem import ConfigError, Problem
+from service.model.registry import AuthorizationDetailsTypeEntry
 from service.start.load import inspect, load
 from tests.driving.registry import hashed
 from tests.rich_requests.details import PAYMENT_SCHEMA
@@ -187,3 +189,11 @@ def test_a_broken_schema_of_a_file_refuses_the_configuration(file: Path) -> None
     file.with_name("payment.json").write_text('{"type": 1}')
     with pytest.raises(ConfigError, match="is not a JSON Schema"):
         read(file, configuration(VALID | {"schema": "payment.json"}))
+
+
+@pytest.mark.rfc("6749#5.2")
+def test_the_place_of_a_rule_holds_what_a_description_may_hold() -> None:
+    schema = {"properties": {'a"b\\c': {"required": ["größe"]}}}
+    entry = AuthorizationDetailsTypeEntry(type="x", api_resource="api1", schema=schema)
+    _, find_fault = read_schema(entry)
+    assert find_fault({'a"b\\c': {}}) == "#/properties/a?b?c/required (gr??e)"

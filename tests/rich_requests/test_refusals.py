@@ -31,6 +31,27 @@ async def test_the_limit_is_8_kib(asking: Asking) -> None:
     assert tokens["authorization_details"] == [largest]
 
 
+WRONG = PAYMENT | {"instructedAmount": {"currency": "EUR"}}
+PLACES = {
+    "#/required (instructedAmount)": {"type": "payment_initiation"},
+    "#/properties/instructedAmount/required (amount)": WRONG,
+    "#/properties/creditorName/type": PAYMENT | {"creditorName": 1},
+    "#/additionalProperties": PAYMENT | {"urgent-<secret>": True},
+}
+
+
+@pytest.mark.parametrize(("place", "detail"), PLACES.items(), ids=PLACES)
+async def test_the_refusal_names_the_rule_of_the_schema_and_nothing_that_was_sent(
+    service: RunningService, place: str, detail: dict[str, Any]
+) -> None:
+    answer = await service.token(
+        "machine", grant_type="client_credentials", authorization_details=encode(detail)
+    )
+    assert answer.refusal == (400, CODE)
+    expected = f"authorization_details[0] does not fit the schema of its type: see {place}"
+    assert answer["error_description"] == expected
+
+
 @pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"in": ', "}")])
 async def test_the_limit_is_16_levels(service: RunningService, opened: str, closed: str) -> None:
     def nested(levels: int) -> str:

@@ -21,6 +21,8 @@ async def test_other_methods_are_answered_with_allow(service: RunningService, pa
     for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD"):
         answer = await service.request(method, path)
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+    answer = await service.get(path)
+    assert answer["error_description"] == "the method has to be POST"
 
 
 @pytest.mark.parametrize(
