@@ -253,7 +253,10 @@ async def test_a_secret_registered_as_a_hash_cannot_sign(service: RunningService
 
 @pytest.mark.parametrize("kind", ["urn:ietf:params:oauth:grant-type:jwt-bearer", "jwt", None])
 async def test_a_wrong_client_assertion_type_is_refused(client: Signer, kind: str | None) -> None:
-    assert (await client.ask(client_assertion_type=kind)).refusal == NEVER
+    for one in (client, replace(client, client_id="nobody")):
+        answer = await one.ask(client_assertion_type=kind)
+        assert answer.refusal == NEVER
+        assert answer["error_description"] == f"client_assertion_type is not {CLIENT_ASSERTION}"
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,11 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether the client signed the assertion.
 
         Raise InvalidClient if it is not for this service, or has been used before: only a sender
-        that has proven the client's key learns what is wrong.
+        that has proven the client's key learns what is wrong with its claims.
         """
+        if evidence.request.params.get("client_assertion_type") != CLIENT_ASSERTION:
+            claimed = client.client_id if client else None
+            raise InvalidClient(f"client_assertion_type is not {CLIENT_ASSERTION}", claimed=claimed)
         if client is None:
             _verify_for_nobody(evidence.proof, algorithms)
             return False
@@ -106,8 +109,6 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
         self, evidence: Evidence, client: Client, algorithms: Collection[str]
     ) -> Mapping[str, object]:
         """Return the claims that the client signed, in the type and by an algorithm that it may use."""
-        if evidence.request.params.get("client_assertion_type") != CLIENT_ASSERTION:
-            raise jose.JwtRefused("client_assertion_type is not that of a JWT")
         registered = client.token_endpoint_auth_signing_alg
         accepted = [
             alg for alg in client.accepted_algorithms(algorithms) if registered in (None, alg)
