@@ -127,7 +127,7 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_token(self, request: Message, asked: _Asked) -> ActiveToken:
         api, demand = asked.api, asked.demand
-        challenge = _name_scope(demand) + self._name_metadata(api)
+        challenge = _name_scope(demand.scope) + self._name_metadata(api)
         try:
             original = _read_original(request, asked, challenge)
         except InvalidRequest as error:
@@ -172,10 +172,10 @@ class CheckEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         scope = (asked.demand.scope or token.scope & api.scopes) & domain.scopes
         if not scope:
             message = "the access token has no scope that is a purpose of the trust domain"
+            purposes = asked.demand.scope or api.scopes & domain.scopes
+            challenge = _name_scope(purposes) + self._name_metadata(api)
             insufficient = InsufficientScope(message)
-            raise self.guard.add_challenge(
-                insufficient, request, parameters=self._name_metadata(api)
-            )
+            raise self.guard.add_challenge(insufficient, request, parameters=challenge)
         make = self.transaction_tokens.issue_to_gateway
         return {"Txn-Token": await make(token, domain, by=api.name, scope=scope)}
 
@@ -272,9 +272,9 @@ def _read_once(request: Message, name: str) -> str | None:
     return values[0] if values else None
 
 
-def _name_scope(demand: Demand) -> str:
+def _name_scope(scope: frozenset[str]) -> str:
     """Return the parameter of every challenge that says which scope the request needs (RFC 6750 §3)."""
-    return f', scope="{format_scope(demand.scope)}"' if demand.scope else ""
+    return f', scope="{format_scope(scope)}"' if scope else ""
 
 
 def _name_step_up(demand: Demand) -> str:

@@ -151,4 +151,5 @@ async def test_a_token_without_a_purpose_of_the_trust_domain_is_not_enough(
     answer = await check(service, token, "api2")
     assert answer.refusal == (403, "insufficient_scope")
     assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+    assert ', scope="pay"' in answer.headers["WWW-Authenticate"]
     assert "Txn-Token" not in answer.headers
