@@ -80,12 +80,14 @@ def _find_mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | No
     """Return the refusal if the request does not match the code (RFC 6749 §4.1.3, RFC 7636 §4.6)."""
     redirect_uri, verifier = params.get("redirect_uri"), params.get("code_verifier")
     if redirect_uri != code.redirect_uri:
-        message = "redirect_uri is not the one of the authorization request"
+        fault = "is missing: it has to be" if redirect_uri is None else "is not"
+        message = f"redirect_uri {fault} the one of the authorization request"
         return InvalidGrant(message, refused=RefusedValue("redirect_uri", redirect_uri))
     if code.code_challenge is None:
         if verifier is None:
             return None
         return InvalidGrant("code_verifier was sent where no challenge was made")
     if verifier is None or not code.code_challenge.verifies(verifier):
-        return InvalidGrant("code_verifier does not match the code_challenge")
+        fault = "is missing: it has to match" if verifier is None else "does not match"
+        return InvalidGrant(f"code_verifier {fault} the code_challenge")
     return None

@@ -144,7 +144,8 @@ def _parse_sequence(header: str, text: str) -> bytes:
         der = b64decode(encoded[1] if encoded else "", validate=True)
         parse_certificate(der)
     except (ValueError, NotBase64) as error:
-        raise InvalidRequest(f"the {header} header does not hold a certificate") from error
+        message = f"the {header} header does not hold a certificate as :base64 of its DER:"
+        raise InvalidRequest(message) from error
     return der
 
 
@@ -153,7 +154,9 @@ def _parse_pem(value: str) -> ClientCertificate:
     """Read a certificate in PEM and URL encoding."""
     der = der_in_pem(unquote(value))
     if der is None:
-        raise InvalidRequest(f"the {X_SSL_CERT} header does not hold a certificate")
+        raise InvalidRequest(
+            f"the {X_SSL_CERT} header does not hold a certificate as URL-encoded PEM"
+        )
     return _certificate((der,))
 
 

@@ -167,3 +167,12 @@ async def test_no_spoiled_certificate_is_accepted_or_an_error_here(
         der[place] ^= 1 << dice.randrange(8)
         answer = await ask_with(service, bytes(der))
         assert answer.refusal in {(400, "invalid_request"), (401, "invalid_client")}
+
+
+async def test_the_refusal_of_a_header_names_the_form_that_it_has_to_have(
+    service: RunningService, shop: Certified
+) -> None:
+    answer = await ask(service, ("Client-Cert", shop.pem.replace("\n", " ").strip()))
+    assert answer.refusal == (400, "invalid_request")
+    expected = "the Client-Cert header does not hold a certificate as :base64 of its DER:"
+    assert answer["error_description"] == expected

@@ -145,6 +145,15 @@ async def test_a_wrong_verifier_spends_the_code(app: ClientApp, wrong: str | Non
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")
 
 
+@pytest.mark.parametrize("name", ["code_verifier", "redirect_uri"])
+async def test_the_refusal_of_a_code_names_the_parameter_that_is_missing(
+    app: ClientApp, name: str
+) -> None:
+    answer = await app.redeem(await app.code(), **{name: None})
+    assert answer.refusal == (400, "invalid_grant")
+    assert answer["error_description"].startswith(f"{name} is missing")
+
+
 @pytest.mark.rfc("6749#4.1.3")
 @pytest.mark.parametrize(
     "wrong", [None, "https://web.example/callback?tenant=1", "https://web.example/callback/"]
