@@ -48,7 +48,7 @@ async def test_the_key_space_is_empty_in_the_end(
     while not living.done() or redis.keys() != LASTING:
         assert redis.without_end() == set()
         assert time.monotonic() < deadline, redis.keys()
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.05)
     await living
     assert redis.endless == []
     assert redis.seen == kinds()

@@ -34,8 +34,11 @@ class Watched:
 
     def without_end(self) -> set[str]:
         """The keys that have none now."""
-        ending = {key for key in self.keys() - LASTING if kind_of(key) not in LASTING_KINDS}
-        return {key for key in ending if self.redis.pttl(key) == -1}
+        ending = [key for key in self.keys() - LASTING if kind_of(key) not in LASTING_KINDS]
+        asking = self.redis.pipeline(transaction=False)
+        for key in ending:
+            asking.pttl(key)
+        return {key for key, left in zip(ending, asking.execute(), strict=True) if left == -1}
 
     def keys(self) -> set[str]:
         """All that is there."""
