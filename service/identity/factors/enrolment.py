@@ -102,15 +102,14 @@ class FactorChanges(msgspec.Struct, frozen=True, kw_only=True):
         await self._tell(attempt.sub, "factor_enrolled", method.name)
         return AddedFactor(amr=amr, recovery_codes=codes if stored else ())
 
-    async def remove(self, sub: str, factor_id: str, *, address: str) -> bool:
-        """Remove a factor, and with the last one the recovery codes; False if the person has no such factor."""
+    async def remove(self, sub: str, factor_id: str, *, address: str) -> None:
+        """Remove a factor, and with the last one the recovery codes; nothing happens if the person has no such factor."""
         for method in self.methods:
             if await method.remove(sub, factor_id):
                 await self.second_factors.enrolled.change(sub, _without_idle_codes)
                 self.emit(FactorRemoved(subject=sub, method=method.name, address=address))
                 await self._tell(sub, "factor_removed", method.name)
-                return True
-        return False
+                return
 
     async def rename(self, sub: str, factor_id: str, name: str, *, address: str) -> None:
         """Give a factor another name; nothing happens if the person has no such factor."""
