@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from service.events.factors import FactorEnrolled, FactorRemoved, RecoveryCodesRenewed
+from service.model.factors import Factors
 from service.model.handle import digest
 from tests.conftest import Clock
 from tests.driving.browser import Browser, Page
@@ -119,6 +120,17 @@ async def test_name_is_kept_after_a_wrong_code(security: Page, browser: Browser)
     assert again.element("factor-name")["value"] == 'My "phone"'
 
 
+@pytest.mark.parametrize(
+    ("asked_by", "reached"), [("/account/requests",) * 2, ("/account", SECURITY), (ADD, SECURITY)]
+)
+async def test_cancelled_enrolment_leads_back_to_the_page_that_asked_for_it(
+    security: Page, browser: Browser, asked_by: str, reached: str
+) -> None:
+    link = security.element("add-otp")["href"]
+    page = await browser.get(f"{link}&return_to={asked_by}")
+    assert urlsplit(page.element("cancel")["href"] or "").path == reached
+
+
 async def test_secret_that_this_service_did_not_show_is_not_enrolled(
     security: Page, browser: Browser, service: RunningService
 ) -> None:
@@ -218,6 +230,18 @@ async def test_new_recovery_codes_replace_the_old_ones(
     for code, accepted in ((phone.recovery_codes[0], False), (codes[0], True)):
         page = await browser.submit(half, method="recovery_code", recovery_code=code)
         assert page.has("recovery-codes-left") is accepted
+
+
+async def test_nobody_gets_recovery_codes_after_the_last_factor_was_removed(
+    browser: Browser, phone: Phone, service: RunningService, events: list[object]
+) -> None:
+    half = await browser.log_in(await browser.get(SECURITY))
+    page = await browser.submit(half, otp=phone.code())
+    await browser.submit(page, 1, action="remove")
+    again = await browser.submit(page, 2, action="renew-recovery-codes")
+    assert (again.path, again.has("recovery-codes")) == (SECURITY, False)
+    assert await service.features.shared.factors.find(ALICE) == Factors()
+    assert not [event for event in events if isinstance(event, RecoveryCodesRenewed)]
 
 
 async def test_form_of_another_persons_page_changes_nothing(

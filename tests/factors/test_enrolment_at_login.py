@@ -294,6 +294,21 @@ async def test_client_says_for_itself_who_needs_a_factor(
     await browser.close()
 
 
+@pytest.mark.parametrize(
+    ("required", "leads"), [("always", False), ("enrolled", True), ("never", True)]
+)
+async def test_page_leads_to_the_account_that_opens_without_a_factor(
+    start: Start, required: str, leads: bool
+) -> None:
+    configuration = fresh_configuration() | {"mfa": {"required": required}}
+    client_in(configuration, "web")["mfa_required"] = "always"
+    service = await start(configuration)
+    browser = Browser(service.issuer)
+    page = await ClientApp(service, browser).login()
+    assert (page.has("no-second-factor"), page.has("set-up")) == (True, leads)
+    await browser.close()
+
+
 async def test_session_that_began_at_a_client_that_asks_less_is_completed_elsewhere(
     start: Start,
 ) -> None:
