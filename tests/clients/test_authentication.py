@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+from functools import partial
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ from service.events.clients import ClientRefused
 from service.events.tokens import TokenRefused
 from service.model import secret as secret_model
 from tests.driving.registering import register
-from tests.driving.registry import client_in, hashed
+from tests.driving.registry import add_client, client_in
 from tests.driving.service import Answer, RunningService, basic
 
 pytestmark = pytest.mark.rfc("6749#2.3", "6749#5.2")
@@ -30,9 +31,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     """Besides the usual clients: strange names, and what is disabled or wants more than a secret."""
     usual = client_in(config, "machine")
 
-    def add(client_id: str, **changes: Any) -> None:
-        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
-        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+    add = partial(add_client, config, usual)
 
     strange = sha256(STRANGE_SECRET.encode()).hexdigest()
     add(STRANGE, client_secrets=[{"sha256": strange}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
 from hashlib import sha256
@@ -41,6 +42,14 @@ def secret_of(name: str) -> str:
 def hashed(name: str) -> str:
     """The same, as the registry holds it."""
     return sha256(secret_of(name).encode()).hexdigest()
+
+
+def add_client(
+    config: dict[str, Any], usual: Mapping[str, Any], client_id: str, **changes: Any
+) -> None:
+    """Add a client like a usual one, with a secret of its own."""
+    secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
+    config["clients"].append({**usual, **secret, **changes, "client_id": client_id})
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import client_in, hashed
+from tests.driving.registry import add_client, client_in
 from tests.driving.service import Answer, RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("8693#4.1")
@@ -29,9 +30,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     usual["allowed_scopes"] = ["api1", "api2", "api1.read"]
     usual["allow_offline_access"] = True
 
-    def add(client_id: str, **changes: Any) -> None:
-        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
-        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+    add = partial(add_client, config, usual)
 
     add("api2")
     add("quick", api_resource="api1", access_token_lifetime="1m")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from service.events.tokens import RefreshTokenReused
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import client_in, hashed
+from tests.driving.registry import add_client, client_in, hashed
 from tests.driving.service import Answer, RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("6749#6", "9700#4.14")
@@ -24,9 +25,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     """One client for each way in which refresh tokens can be registered."""
     usual = client_in(config, "frontend")
 
-    def add(client_id: str, **changes: Any) -> None:
-        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
-        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+    add = partial(add_client, config, usual)
 
     add("lenient", refresh_token_reuse_interval="30s")
     add("reusing", refresh_token_usage="reuse", absolute_refresh_token_lifetime="1h")

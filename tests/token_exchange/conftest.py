@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.driving.registry import client_in, hashed
+from tests.driving.registry import add_client, client_in, hashed
 from tests.token_exchange.exchanging import EXCHANGE, SHARED_SECRET
 
 
@@ -17,9 +18,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     usual["allowed_grant_types"] = ["delegation", EXCHANGE]
     usual["allowed_scopes"] = ["openid", "api1", "api2", "api1.read"]
 
-    def add(client_id: str, **changes: Any) -> None:
-        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
-        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+    add = partial(add_client, config, usual)
 
     add("api2", allowed_scopes=["api1", "api2"])
     add("broker", api_resource="api1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from tests.driving.registry import password_of
+from tests.driving.registry import fresh_configuration, password_of
 
 TABLE = """
 CREATE TABLE people (
@@ -36,6 +37,11 @@ class Database:
     """A database that a test may change behind the service's back."""
 
     url: str
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the usual configuration, with the people of this database as its users."""
+        sql = {**deepcopy(SETTINGS), "url": self.url, "writable": True}
+        return fresh_configuration() | {"users": {"source": "sql", "sql": sql, "timeout": "30s"}}
 
     async def fill(self) -> None:
         """Make the table anew, with alice, bob and the disabled carol."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from service.identity.sources.sql_spellings import spell
 from service.model.user import fold_username
-from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
-from tests.users.database import SETTINGS, Database
+from tests.users.database import Database
 from tests.users.test_sql_users import WRONG, sign_in
 
 pytestmark = pytest.mark.usefixtures("one_store")
@@ -39,8 +37,7 @@ NAMES = {
 
 @pytest.fixture
 def config(database: Database) -> dict[str, Any]:
-    sql = {**deepcopy(SETTINGS), "url": database.url, "writable": True}
-    return fresh_configuration() | {"users": {"source": "sql", "sql": sql, "timeout": "30s"}}
+    return database.configuration()
 
 
 @pytest.fixture(params=range(4))

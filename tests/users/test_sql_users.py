@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -16,9 +15,8 @@ from service.model.user import User
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.database_servers import DatabaseServer, PostgresServer
-from tests.driving.registry import fresh_configuration
 from tests.driving.service import Answer, RunningService
-from tests.users.database import CHANGED, SETTINGS, Database
+from tests.users.database import CHANGED, Database
 
 pytestmark = [pytest.mark.rfc("openid-connect-core-1_0#5.3"), pytest.mark.usefixtures("one_store")]
 
@@ -28,8 +26,7 @@ WRONG = (400, "invalid_grant")
 
 @pytest.fixture
 def config(database: Database) -> dict[str, Any]:
-    sql = {**deepcopy(SETTINGS), "url": database.url, "writable": True}
-    return fresh_configuration() | {"users": {"source": "sql", "sql": sql, "timeout": "30s"}}
+    return database.configuration()
 
 
 async def sign_in(service: RunningService, username: str, password: str | None = None) -> Answer:

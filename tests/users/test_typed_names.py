@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -10,9 +9,8 @@ from structlog.testing import capture_logs
 
 from service.events.users import LoginFailed
 from service.identity.sources.guarded_requests import TOLERATED
-from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
-from tests.users.database import SETTINGS, Database
+from tests.users.database import Database
 from tests.users.test_sql_users import WRONG, sign_in
 
 pytestmark = pytest.mark.usefixtures("one_store", "never_probing")
@@ -23,8 +21,7 @@ UNUSUAL = ["😀", "ÿ", "groß😀", "\u0600", "a" * 254, "%s", "{}", ":x", "\\
 
 @pytest.fixture
 def config(database: Database) -> dict[str, Any]:
-    sql = {**deepcopy(SETTINGS), "url": database.url, "writable": True}
-    return fresh_configuration() | {"users": {"source": "sql", "sql": sql, "timeout": "30s"}}
+    return database.configuration()
 
 
 async def fail_by(service: RunningService, *names: str) -> None:
