@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from msgspec.structs import asdict
 
-from service.cli.secrets import hash_of
+from service.model.secret import hash_by_sha256
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -111,7 +111,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     def entry(self) -> dict[str, object]:
         """Return the entry of config.yaml."""
-        hashed = [{"sha256": hash_of(self.secret)}]
+        hashed = [{"sha256": hash_by_sha256(self.secret)}]
         if self.kind == "api":
             shown = {"name": self.identifier, "display_name": self.name}
             return {**shown, "secrets": hashed, "scopes": list(self.scopes)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import secrets
 import sys
 
@@ -11,6 +10,7 @@ import click
 
 from service.cli.table import format_option, print_json
 from service.identity import hashing
+from service.model.secret import hash_by_sha256
 
 
 @click.command("new-secret")
@@ -27,9 +27,9 @@ def new_secret(output: str) -> None:
     """
     secret = make_secret()
     if output == "json":
-        print_json({"secret": secret, "sha256": hash_of(secret)})
+        print_json({"secret": secret, "sha256": hash_by_sha256(secret)})
     else:
-        click.echo(f'secret: {secret}\n- sha256: "{hash_of(secret)}"')
+        click.echo(f'secret: {secret}\n- sha256: "{hash_by_sha256(secret)}"')
 
 
 @click.command("new-key")
@@ -57,7 +57,7 @@ def hash_secret() -> None:
     Example:
       token-service hash-secret < secret.txt
     """
-    click.echo(f'- sha256: "{hash_of(read_secret("Secret"))}"')
+    click.echo(f'- sha256: "{hash_by_sha256(read_secret("Secret"))}"')
 
 
 @click.command("hash-password")
@@ -76,11 +76,6 @@ def hash_password() -> None:
 def make_secret() -> str:
     """Return 256 random bits in characters that need no escaping anywhere."""
     return secrets.token_urlsafe(32)
-
-
-def hash_of(secret: str) -> str:
-    """Return the SHA-256 hash of a secret in base64."""
-    return base64.b64encode(hashlib.sha256(secret.encode()).digest()).decode()
 
 
 def read_secret(what: str) -> str:

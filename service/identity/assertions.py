@@ -16,7 +16,14 @@ from service.identity.providers.claims import find_linked_subject
 from service.identity.providers.provider import ProviderUserRefused
 from service.identity.sign_in import SignIn
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, accepted_header, audiences_of, check_times, time_in
+from service.keys.foreign_keys import (
+    UNNAMED,
+    accepted_header,
+    audiences_of,
+    check_times,
+    read_sub,
+    time_in,
+)
 from service.keys.jose import JwtRefused, VerifiedClaims, type_of, unverified_claims
 from service.model.client import Client
 from service.model.handle import digest
@@ -25,7 +32,7 @@ from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import UserStore
 from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.protocol.paths import TOKEN
-from service.protocol.templates import LONGEST_SUBJECT, fill_template
+from service.protocol.templates import fill_template
 from service.protocol.token_types import ID_JAG_TYP
 from service.store.stores import Stores
 from service.tokens.claims import without_protocol_claims
@@ -154,9 +161,7 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_user(self, claims: VerifiedClaims, issuer: TrustedIssuer) -> SignIn:
         """Return who the user is here; raise if it is a user whom the issuer may not speak about."""
-        sub = claims.get("sub")
-        if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
-            raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
+        sub = read_sub(claims)
         if issuer.identity_provider is not None:
             return await self._find_user_of_provider(claims, issuer, sub)
         try:

@@ -12,6 +12,7 @@ from service.keys import jose
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import JwtRefused, Key, VerifiedClaims
 from service.protocol.json_input import parse_json
+from service.protocol.templates import LONGEST_SUBJECT
 
 LAST_SECOND = 253402300799
 """The end of the year 9999: a later NumericDate is no time that anybody means, and no library of dates knows it."""
@@ -139,6 +140,14 @@ def time_in(claims: Mapping[str, object], name: str) -> float | None:
     if value is None or (type(value) in {int, float} and 0 <= cast("float", value) <= LAST_SECOND):
         return cast("float | None", value)
     raise JwtRefused(f"its claim {name} is not a time")
+
+
+def read_sub(claims: Mapping[str, object]) -> str:
+    """Return the `sub`; JwtRefused if it is no text that can name a user here."""
+    sub = claims.get("sub")
+    if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
+        raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
+    return sub
 
 
 def check_times(claims: Mapping[str, object], *, now: int, clock_skew: int) -> None:

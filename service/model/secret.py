@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 from collections.abc import Collection
@@ -40,6 +41,11 @@ class Secret(types.Confidential, frozen=True, kw_only=True):
     def is_valid(self, now: int) -> bool:
         """Return whether it has not expired."""
         return self.expires_at is None or now < self.expires_at
+
+
+def hash_by_sha256(secret: str) -> str:
+    """Return the SHA-256 hash of a secret in base64, as `sha256` of the configuration may have it."""
+    return base64.b64encode(hashlib.sha256(secret.encode()).digest()).decode()
 
 
 def find_secret(secrets: Collection[Secret], given: str, *, now: int) -> Secret | None:

@@ -60,6 +60,12 @@ def is_unencrypted(uri: str) -> bool:
     return parts is not None and parts.scheme == "http" and not is_loopback(parts.hostname or "")
 
 
+def crosses_public_network(uri: str) -> bool:
+    """Return whether a redirect to the URI would cross the public network without TLS (RFC 9700 §2.6)."""
+    parts = split_uri(uri)
+    return parts is not None and parts.scheme == "http" and is_public(parts.hostname or "")
+
+
 def is_public(host: str) -> bool:
     """Return whether the host of a URL may be reached over the public network."""
     try:

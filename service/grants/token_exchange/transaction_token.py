@@ -18,7 +18,7 @@ from service.events.event import Emit
 from service.events.tokens import TransactionTokenIssued
 from service.grants.token_exchange.parameters import ExchangeRequest
 from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.foreign_keys import UNNAMED, check_times, time_in
+from service.keys.foreign_keys import UNNAMED, check_times, read_sub, time_in
 from service.keys.jose import JwtRefused, require_claims, verify
 from service.model.authorization import Authorization
 from service.model.handle import new_selector
@@ -33,7 +33,6 @@ from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.granting import ExchangedGrant, SignedClaims
 
 MAX_WORKLOADS = 5
-LONGEST_SUBJECT = 255
 MAX_SELF_SIGNED_AGE = 600
 """Seconds from `iat` to `exp` of a self-signed subject token."""
 
@@ -138,7 +137,7 @@ class TransactionTokens(msgspec.Struct, frozen=True, kw_only=True):
         if expires is None or issued is None or expires - issued > MAX_SELF_SIGNED_AGE:
             raise JwtRefused("exp or iat is missing, or they are too far apart")
         check_times(claims, now=clock(), clock_skew=self.clock_skew)
-        return _Origin(sub=_check_sub(claims.get("sub")), expires_at=expires)
+        return _Origin(sub=read_sub(claims), expires_at=expires)
 
     def _verify_replaced(self, asked: ExchangeRequest, domain: TrustDomain) -> _Origin:
         """Verify a transaction token of this domain that has not expired, and that few have replaced."""
@@ -275,10 +274,4 @@ def _read_unsigned(text: str, *, at_most: int) -> _Origin:
         content = _parse(text, at_most=at_most)
     except JsonRefused as refused:
         raise JwtRefused(f"it {refused}") from refused
-    return _Origin(sub=_check_sub(content.get("sub")), expires_at=None)
-
-
-def _check_sub(sub: object) -> str:
-    if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
-        raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
-    return sub
+    return _Origin(sub=read_sub(content), expires_at=None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
 
-from service.protocol.uris import is_public, split_uri
+from service.model.secret import hash_by_sha256
+from service.protocol.uris import crosses_public_network
 from service.takeover.dex.document import Environment
 from service.takeover.found import YEAR, Found
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
@@ -158,11 +157,11 @@ def read_client(
         "client_name": record.text("name"),
         "logo_uri": record.text("logoURL"),
         "require_client_secret": secret is not None,
-        "client_secrets": [{"sha256": _hash(secret)}] if secret is not None else None,
+        "client_secrets": [{"sha256": hash_by_sha256(secret)}] if secret is not None else None,
         "allowed_grant_types": sorted(grant_types),
         "allowed_response_types": _response_types(rules, grant_types),
         "redirect_uris": uris,
-        "allow_insecure_redirect_uris": True if any(map(_is_insecure, uris)) else None,
+        "allow_insecure_redirect_uris": True if any(map(crosses_public_network, uris)) else None,
         "post_logout_redirect_uris": list(record.texts("postLogoutRedirectURIs")) or None,
         "backchannel_logout_uri": record.text("backchannelLogoutURI"),
         "allowed_scopes": [*SCOPES, *audiences],
@@ -182,7 +181,7 @@ def _redirect_uris(record: Record, found: Found) -> list[str]:
         reason = f"{OUT_OF_BAND} is not supported: a code that is copied by hand can be stolen"
         remedy = "use the device grant, or a loopback redirect URI (RFC 8252)"
         found.report.leave_out(place, reason, remedy)
-    if any(map(_is_insecure, uris)):
+    if any(map(crosses_public_network, uris)):
         reason = "http to a public host stays possible, by allow_insecure_redirect_uris; use https"
         found.report.change(place, reason)
     if not listed and record.flag("public", default=False):
@@ -223,20 +222,11 @@ def _from_environment(
     return environment.read(name, record.below(variable))
 
 
-def _hash(secret: str) -> str:
-    return base64.b64encode(hashlib.sha256(secret.encode()).digest()).decode()
-
-
 def _is_device_callback(uri: str) -> bool:
     try:
         return urlsplit(uri).path.endswith(DEVICE_CALLBACK)
     except ValueError:
         return False
-
-
-def _is_insecure(uri: str) -> bool:
-    parts = split_uri(uri)
-    return parts is not None and parts.scheme == "http" and is_public(parts.hostname or "")
 
 
 def _response_types(rules: Rules, grant_types: frozenset[str]) -> list[str]:

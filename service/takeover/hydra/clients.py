@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 from service.keys.algorithms import PRIVATE_MEMBERS
 from service.model.password_hash import UnusableHash, parse_hash
+from service.model.secret import hash_by_sha256
 from service.protocol.authorization_request import parse_response_type
 from service.protocol.errors import UnsupportedResponseType
-from service.protocol.uris import is_public, split_uri
+from service.protocol.uris import crosses_public_network
 from service.takeover.found import YEAR, Found
 from service.takeover.node import Misplaced
 from service.takeover.record import Record
@@ -98,7 +97,9 @@ def read_client(record: Record, found: Found, *, scopes: Sequence[str]) -> None:
         "allowed_response_types": _response_types(record, grant_types, found),
         "allowed_scopes": list(scopes),
         "allow_offline_access": not OFFLINE.isdisjoint((record.text("scope") or "").split()),
-        "allow_insecure_redirect_uris": True if any(map(_is_insecure, redirect_uris)) else None,
+        "allow_insecure_redirect_uris": True
+        if any(map(crosses_public_network, redirect_uris))
+        else None,
         "require_pkce": False,
         "require_consent": not record.flag("skip_consent", default=False),
         "access_token_type": "jwt"
@@ -158,8 +159,7 @@ def _secrets(record: Record, method: str) -> list[dict[str, object]] | None:
         reason = "the admin API does not say the hash of its secret"
         raise Misplaced(record.below("client_secret"), reason, "import the rows of hydra_client")
     if not is_row(record) and not _HASH.match(stored):
-        digest = base64.b64encode(hashlib.sha256(stored.encode()).digest()).decode()
-        return [{"sha256": digest}]
+        return [{"sha256": hash_by_sha256(stored)}]
     if stored.startswith(("$pbkdf2-sha224$", "$pbkdf2-sha384$")):
         reason = "the hash function of its secret is SHA-3, which is not supported"
         raise Misplaced(record.below("client_secret"), reason, _NEW_SECRET)
@@ -254,11 +254,6 @@ def _lifetime(record: Record, key: str) -> int | None:
     if not seconds:
         raise Misplaced(record.below(key), 'is no duration such as "1h30m0s", and no nanoseconds')
     return seconds
-
-
-def _is_insecure(uri: str) -> bool:
-    parts = split_uri(uri)
-    return parts is not None and parts.scheme == "http" and is_public(parts.hostname or "")
 
 
 def _properties(record: Record) -> dict[str, object] | None:

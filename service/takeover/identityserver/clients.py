@@ -8,7 +8,7 @@ from typing import Literal, cast
 import msgspec
 
 from service.model.polling import DEVICE_CODE
-from service.protocol.uris import is_public, split_uri
+from service.protocol.uris import crosses_public_network
 from service.takeover.found import YEAR, Found
 from service.takeover.identityserver.secrets import Credentials
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
@@ -334,8 +334,4 @@ def properties(record: Record, key: str) -> dict[str, object]:
 
 
 def _has_insecure_uri(record: Record) -> bool:
-    parts = map(split_uri, record.texts(*_LISTS["redirect_uris"]))
-    return any(
-        each is not None and each.scheme == "http" and is_public(each.hostname or "")
-        for each in parts
-    )
+    return any(map(crosses_public_network, record.texts(*_LISTS["redirect_uris"])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
@@ -12,6 +11,7 @@ from typing import cast
 from cryptography import x509
 
 from service.keys.jose import Key
+from service.model.secret import hash_by_sha256
 from service.takeover.found import SecretText
 from service.takeover.keycloak.key_ids import PEM, key_id
 from service.takeover.node import Misplaced, Node
@@ -46,18 +46,13 @@ def _secret_of(node: Node) -> str:
     return secret
 
 
-def sha256_of(secret: str) -> str:
-    """Return the hash of a secret, in base64."""
-    return base64.b64encode(hashlib.sha256(secret.encode()).digest()).decode()
-
-
 def _client_secret(node: Node) -> Mapping[str, object]:
     attributes = node.below("attributes")
-    secrets = [{"sha256": sha256_of(_secret_of(node)), **_end(attributes, "expiration.time")}]
+    secrets = [{"sha256": hash_by_sha256(_secret_of(node)), **_end(attributes, "expiration.time")}]
     rotated = attributes.text("client.secret.rotated")
     ends = _end(attributes, "rotated.expiration.time")
     if rotated and rotated != _MASKED and ends:
-        secrets.append({"sha256": sha256_of(rotated), **ends})
+        secrets.append({"sha256": hash_by_sha256(rotated), **ends})
     return {"client_secrets": secrets}
 
 
