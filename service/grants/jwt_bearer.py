@@ -12,7 +12,7 @@ from service.identity.assertions import (
     ASSERTION_TYPES,
     ForeignAssertion,
     ForeignAssertions,
-    name_actors,
+    find_act,
 )
 from service.keys.foreign_keys import time_in
 from service.keys.jose import MAX_JWT_LENGTH, JwtRefused
@@ -80,18 +80,10 @@ def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:
 
 
 def _find_act(assertion: ForeignAssertion) -> Mapping[str, object] | None:
-    """Return the assertion's `act`; without it the new token would hide the actor (RFC 8693 §4.1)."""
-    if "act" not in assertion.claims:
-        return None
-    act = assertion.claims["act"]
-    actors = [*find_actors(act, None)]
-    if not 0 < len(actors) <= MAX_ACTORS or not all(_names_party(actor) for actor in actors):
-        raise JwtRefused(f"its act does not name 1 to {MAX_ACTORS} parties")
-    return name_actors(act, issuer=assertion.issuer.issuer)
-
-
-def _names_party(actor: Mapping[str, object]) -> bool:
-    return isinstance(actor.get("sub"), str) and isinstance(actor.get("act", {}), dict)
+    act = find_act(assertion)
+    if len([*find_actors(act, None)]) > MAX_ACTORS:
+        raise JwtRefused(f"its act names more than {MAX_ACTORS} parties")
+    return act
 
 
 def _authorize(

@@ -223,9 +223,22 @@ def _map_claims(claims: VerifiedClaims, issuer: TrustedIssuer) -> Mapping[str, o
     )
 
 
-def name_actors(act: object, *, issuer: str) -> Mapping[str, object] | None:
-    """Return the actors of another issuer's JWT, each named together with that issuer (RFC 8693 §4.1)."""
+def find_act(assertion: ForeignAssertion) -> Mapping[str, object] | None:
+    """Return the assertion's `act`, without which a new token would hide the actors; each is named with the issuer (RFC 8693 §4.1).
+
+    JwtRefused if one has no name.
+    """
+    if "act" not in assertion.claims:
+        return None
+    actors = [*find_actors(assertion.claims["act"], None)]
+    if not actors or not all(map(_names_party, actors)):
+        raise JwtRefused("its act does not name each party that acts")
     named: dict[str, object] | None = None
-    for actor in reversed([*find_actors(act, None)]):
-        named = {"iss": issuer, **actor} | ({} if named is None else {"act": named})
+    for actor in reversed(actors):
+        within = {} if named is None else {"act": named}
+        named = {"iss": assertion.issuer.issuer, **actor} | within
     return named
+
+
+def _names_party(actor: Mapping[str, object]) -> bool:
+    return isinstance(actor.get("sub"), str) and isinstance(actor.get("act", {}), dict)

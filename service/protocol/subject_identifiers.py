@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from service.protocol.errors import LONGEST, InvalidRequest
+from service.protocol.errors import InvalidRequest
 from service.protocol.typed_text import INVISIBLE
 
 _ShortText = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
@@ -48,7 +48,9 @@ def read_sub_id(members: object) -> SubjectIdentifier:
     try:
         found = msgspec.convert(members, _Body).sub_id
     except msgspec.ValidationError as error:
-        raise InvalidRequest(f"the body: {error}"[:LONGEST].replace("`", "'")) from error
+        # The error's own text repeats what the caller has sent.
+        message = "sub_id has to be the only member, with the members of iss_sub, email or opaque"
+        raise InvalidRequest(message) from error
     if any(map(INVISIBLE.search, msgspec.structs.astuple(found))):
         raise InvalidRequest("sub_id has a character that nobody sees")
     return found

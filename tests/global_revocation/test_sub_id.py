@@ -78,6 +78,17 @@ def test_an_identifier_with_an_invisible_character_is_refused(
         read_sub_id({"sub_id": members | {name: text}})
 
 
+@pytest.mark.parametrize(
+    "sub_id",
+    [{"format": "<sent>"}, {"format": "opaque", "id": "a", "<sent>": 1}, {"<sent>": 1}, ["<sent>"]],
+    ids=str,
+)
+def test_a_refusal_repeats_nothing_of_what_was_sent(sub_id: object) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_sub_id({"sub_id": sub_id})
+    assert "sent" not in refused.value.description
+
+
 @given(VALUES)
 def test_any_value_is_read_or_refused_with_a_short_reason(value: object) -> None:
     for body in (value, {"sub_id": value}):

@@ -119,6 +119,10 @@ async def test_impersonation_of_a_foreign_user_names_no_actor(
         {"iat": None},
         {"sub": None},
         {"sub": "818727", "may_act": {"sub": "somebody"}},
+        *(
+            {"act": act}
+            for act in ("their-api", [{"sub": "a"}], {}, {"sub": 5}, {"sub": "a", "act": "b"})
+        ),
     ],
     ids=str,
 )

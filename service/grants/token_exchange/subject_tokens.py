@@ -8,7 +8,7 @@ import msgspec
 
 from service.clock import clock
 from service.grants.token_exchange.parameters import ExchangeRequest, PresentedToken
-from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions, name_actors
+from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions, find_act
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
 from service.keys.jose import JwtRefused, unverified_claims
@@ -109,6 +109,7 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
             foreign = await self.assertions.verify(
                 asked.subject.text, asked.token_request.client, typ=_FOREIGN_TYPES
             )
+            act = find_act(foreign)
         except JwtRefused as refused:
             raise InvalidRequest(f"subject_token is refused: {refused}") from refused
         authorization = Authorization(
@@ -121,9 +122,7 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
             user_claims=foreign.user_claims,
             created_at=clock(),
         )
-        claims: dict[str, object] = {**foreign.claims}
-        if "act" in claims:
-            claims["act"] = name_actors(claims["act"], issuer=foreign.issuer.issuer)
+        claims = {**foreign.claims} | ({} if act is None else {"act": act})
         source = Source(expires_at=foreign.expires_at)
         return Subject(claims=claims, authorization=authorization, source=source, token=None)
 
