@@ -40,6 +40,7 @@ def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
         clients.logout_uris_are_encrypted,
         partial(credentials.auth_method_fits_the_credentials, catalogue=catalogue),
         credentials.keys_can_be_used,
+        credentials.assertions_can_be_verified,
         credentials.jwks_holds_public_keys,
         credentials.symmetric_algorithms_know_the_secret,
         credentials.encryption_has_an_algorithm_and_a_key,

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.clients.signing import key_of
+
 pytestmark = pytest.mark.rfc("openid-core#10.2", "openid-core#16.19", "7518#3.2")
 
 EC = {"kty": "EC", "crv": "P-256", "x": "…", "y": "…"}
@@ -118,6 +120,45 @@ def test_a_key_that_lacks_a_part_is_told_with_it(
 
 def test_a_key_of_a_type_that_is_none_is_no_harm(problems: Any) -> None:
     assert problems(file(jwks={"keys": [EC, {"kty": ["RSA"]}]})) == {}
+
+
+SOUND = key_of("ES256").public_jwk
+LONG_ENOUGH = {**key_of("RS256").public_jwk, "alg": "PS256"}
+USELESS = {
+    "a short RSA key": ({"kty": "RSA", "e": "AQAB", "n": "w" * 171}, {}),
+    "a point that is not on the curve": (SOUND | {"x": "A" * 43}, {}),
+    "a key to encrypt to": (SOUND | {"use": "enc"}, {}),
+    "a type that is not known": ({"kty": "AKP"}, {}),
+    "another algorithm": (SOUND, {"token_endpoint_auth_signing_alg": "ES384"}),
+    "an algorithm that the profile forbids": (
+        key_of("ES384").public_jwk,
+        {"profile": "fapi2_security"},
+    ),
+}
+
+
+@pytest.mark.rfc("7518#3.1", "openid-core#9")
+@pytest.mark.parametrize(("key", "keys"), USELESS.values(), ids=USELESS)
+def test_a_client_that_authenticates_by_a_key_has_one_that_verifies_its_assertions(
+    problems: Any, key: dict[str, Any], keys: dict[str, Any]
+) -> None:
+    usual = {"token_endpoint_auth_method": "private_key_jwt", "client_secrets": []}
+    (found,) = (
+        one
+        for path, one in problems(file(**usual, **keys, jwks={"keys": [key]})).items()
+        if path == "clients[web].jwks"
+    )
+    assert found.severity == "error"
+    assert found.message.startswith("no key in it can verify an assertion by ")
+    beside = {"jwks": {"keys": [key, LONG_ENOUGH]}}
+    if "token_endpoint_auth_signing_alg" not in keys:
+        assert "clients[web].jwks" not in problems(file(**usual, **keys, **beside))
+
+
+def test_a_key_that_verifies_nothing_is_no_harm_where_the_client_has_a_secret(
+    problems: Any,
+) -> None:
+    assert problems(file(jwks={"keys": [EC]})) == {}
 
 
 INTROSPECTION = "introspection_encrypted_response_alg"

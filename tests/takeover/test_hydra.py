@@ -15,6 +15,7 @@ from typing import Any
 import bcrypt
 import pytest
 
+from tests.clients.signing import key_of
 from tests.conftest import Start
 from tests.driving.service import claims_in
 from tests.takeover.importing import FILES, Imported, run_import
@@ -222,14 +223,13 @@ async def test_a_secret_that_is_written_for_hydra_to_import_is_hashed(
 
 
 def test_a_hash_of_another_method_is_no_credential(tmp_path: Path) -> None:
-    key = {"kty": "RSA", "n": "0vx7agoebGcQ", "e": "AQAB", "d": "private", "use": "sig"}
+    public = key_of("RS256").public_jwk
+    key = {**public, "d": "private"}
     keys = {"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [key]}}
     client = take_over(tmp_path, [row("signer", **keys)]).client("signer")
     assert "client_secrets" not in client
     assert client["token_endpoint_auth_signing_alg"] == "RS256"
-    assert client["jwks"] == {
-        "keys": [{"kty": "RSA", "n": "0vx7agoebGcQ", "e": "AQAB", "use": "sig"}]
-    }
+    assert client["jwks"] == {"keys": [public]}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from service.keys.algorithms import (
     PRIVATE_MEMBERS,
     PUBLIC_MEMBERS,
     SECRET_ALGORITHMS,
+    SIGNING_ALGORITHMS,
     keys_in,
     uses_secret,
 )
@@ -22,7 +23,7 @@ from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.password_hash import UnusableHash, parse_hash
-from service.model.profiles import CERTIFICATE_SUBJECTS
+from service.model.profiles import CERTIFICATE_SUBJECTS, FAPI, FAPI2_ALGORITHMS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
 
@@ -221,6 +222,29 @@ def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
         yield Finding(("request_object_signing_alg",), message)
     if not client.has_keys and not _knows_secret(client):
         yield Finding(("require_signed_request_object",), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
+
+
+def assertions_can_be_verified(client: ClientEntry) -> Iterator[Finding]:
+    """A client that authenticates by a key has one for an algorithm that it may use (RFC 7518 §3.1, FAPI 2.0 Security Profile §5.4.1)."""
+    keys = [key for _, key in keys_in(client.jwks)]
+    if not keys or not _authenticates_by_key(client):
+        return
+    from service.keys.foreign_keys import ForeignKeys  # noqa: PLC0415 - JOSE, for few clients
+
+    allowed = FAPI2_ALGORITHMS if client.profile in FAPI else SIGNING_ALGORITHMS
+    registered = client.token_endpoint_auth_signing_alg
+    accepted = [alg for alg in SIGNING_ALGORITHMS if alg in allowed and registered in (None, alg)]
+    if not any(ForeignKeys((dict(key),)).find(None, alg) for key in keys for alg in accepted):
+        message = f"no key in it can verify an assertion by {', '.join(accepted) or registered}"
+        hint = "add a public key for one of these, without use or with use: sig; RSA has 2048 bits or more"
+        yield Finding(("jwks",), message, hint)
+
+
+def _authenticates_by_key(client: ClientEntry) -> bool:
+    if client.token_endpoint_auth_method is not None:
+        return client.token_endpoint_auth_method == "private_key_jwt"
+    has_other = client.client_secrets or _has_certificate_subject(client)
+    return client.require_client_secret and not (has_other or holds_certificate(client))
 
 
 def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
