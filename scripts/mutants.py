@@ -195,14 +195,16 @@ class Covered:
         return {self._tests[number] for number in lines.get(str(at), ())}
 
     def find_tests_around(self, file: str, code: CodeType) -> Iterator[list[str]]:
-        """Return the tests of a file in whose folder or name it is named, those of a function, and those of its file.
+        """Return the tests of a file that have words of its path in their folder or name, those of a function, and those of its file.
 
         First come those that run little else. Of each one row was measured, and another may go elsewhere there.
         """
         everywhere = chain.from_iterable(self._lines.get(file, {}).values())
         of_file = self._sort({self._tests[number] for number in everywhere})
-        _, *parts = Path(file).with_suffix("").parts
-        named = Counter({test: sum(part in test for part in parts) for test in of_file})
+        _, *words = re.findall("[a-z]{3,}", file)  # the last ones say most
+        named = Counter(
+            {test: sum(2**at for at, word in enumerate(words) if word in test) for test in of_file}
+        )
         yield [test for test, matches in named.most_common() if matches]
         yield self._sort(set[str]().union(*self._by_line(file, code)))
         yield of_file

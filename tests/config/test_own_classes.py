@@ -220,6 +220,7 @@ def test_what_cannot_be_made_stops_the_start_with_its_place(
     with pytest.raises(Refused) as refused:
         Serving(configuration=load(file, {}), environ={}, flags={}, watch=False).make()
     assert refused.value.message.startswith(f"{file}{said}")
+    assert ("in its options" in refused.value.message) is ("in its options" in said)
 
 
 def test_what_cannot_be_made_refuses_the_reload_with_its_place(

@@ -83,6 +83,9 @@ class MisbehavingGrant:
         way = request.params.require("way")
         if way == "sleeps":
             await asyncio.sleep(60)
+        if way == "is stopped" and (task := asyncio.current_task()) is not None:
+            task.cancel()
+            await asyncio.sleep(60)
         if way == "denies":
             raise AccessDenied("Zoë said no", members={"host": "Zoe", "error": "none"})
         if way == "loses the store":

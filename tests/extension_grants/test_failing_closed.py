@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from service.events.tokens import ExtensionGrantFailed
@@ -57,6 +59,14 @@ async def test_the_cause_is_for_the_operator_alone(
     assert cause not in answer["error_description"]
     grant_type = "urn:example:misbehaving"
     assert ExtensionGrantFailed(client_id="guest", grant_type=grant_type, cause=cause) in events
+
+
+async def test_a_request_that_is_stopped_is_no_fault_of_its_handler(
+    service: RunningService, events: list[object]
+) -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(misbehave(service, "is stopped"), 0.5)
+    assert not any(isinstance(event, ExtensionGrantFailed) for event in events)
 
 
 async def test_trouble_with_the_store_stays_what_it_is(service: RunningService) -> None:
