@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from service.config.convert import convert
 from service.config.problem import Finding, Location, warning
+from service.config.reading.source import LISTS
 from service.config.reading.values import Value
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import find_meant, schema_findings
@@ -138,15 +139,28 @@ def _made_up(key: Location) -> str:
 
 
 def _follows(finding: Finding, removed: Iterable[Location]) -> bool:
-    """Return whether a finding is about a removed value or a made-up one, or warns of something next to it, or below that."""
+    """Return whether a finding is about a removed value or a made-up one, or warns of something next to it, or below that.
+
+    While an entry is not known by its name, each warning may come from that, and waits.
+    """
     at = finding.location
     if any(_made_up(each) in f"{finding.message} {finding.hint}" for each in removed):
         return True
     if any(at == each[: len(at)] or each == at[: len(each)] for each in removed):
         return True
+    if finding.severity != "warning":
+        return False
     beside = (each[:-1] for each in removed)
-    return finding.severity == "warning" and any(
+    return any(map(_hides_entry, removed)) or any(
         at[: len(each)] == each if each else len(at) == 1 for each in beside
+    )
+
+
+def _hides_entry(removed: Location) -> bool:
+    """Return whether an entry that others refer to cannot be found without this value: a list of the registry, or a name in it."""
+    return any(
+        removed == entries or (removed[:-2] == entries and removed[-1] in names)
+        for entries, names in LISTS.items()
     )
 
 

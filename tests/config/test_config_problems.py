@@ -331,6 +331,25 @@ def test_one_mistake_is_one_problem(
     assert len(found) == 1
 
 
+@pytest.mark.parametrize(
+    ("apis", "path"),
+    [
+        ("[{name: '${UNSET}', scopes: [api]}]", "api_resources[0].name"),
+        ("[{name: [api], scopes: [api]}]", "api_resources[0].name"),
+        ("[{scopes: [api]}]", "api_resources[0].name"),
+        ("api", "api_resources"),
+        ("[api]", "api_resources[0]"),
+    ],
+)
+def test_no_warning_follows_from_an_entry_whose_name_is_not_known(
+    problems: Callable[..., Any], apis: str, path: str
+) -> None:
+    secret = f"client_secrets: [{{sha256: {'0' * 64}}}]"
+    client = f"{{client_id: api, allowed_grant_types: [delegation], {secret}}}"
+    found = problems(f"api_resources: {apis}\nclients: [{client}]")
+    assert list(found) == [path]
+
+
 def test_what_stands_below_a_misspelt_key_is_judged(problems: Callable[..., Any]) -> None:
     found = problems(_REFERRED_TO.replace("\nclients", "\nclient").replace("https://a/", "x:y"))
     assert sorted(found) == ["client", "client[web].redirect_uris[0]"]
