@@ -158,7 +158,7 @@ def _explain(parts: Parts) -> Callable[[AdminRequest], Awaitable[Reply]]:
         members = await request.read_body()
         text = members.get("text")
         if set(members) != {"text"} or not isinstance(text, str) or not text.strip():
-            raise InvalidRequest("the body is not an object with text alone: a token or a URL")
+            raise InvalidRequest("the body has to have one member, text: a token or a URL")
         try:
             rows = await explain(parts, text.strip())
         except CannotExplain as error:

@@ -165,7 +165,7 @@ async def test_explanation_needs_a_text(admin: Admin, body: dict[str, object]) -
     answer = await admin("POST", "/admin/explain", json=body)
     assert answer.refusal == (400, "invalid_request")
     assert answer["error_description"] == (
-        "the body is not an object with text alone: a token or a URL"
+        "the body has to have one member, text: a token or a URL"
     )
 
 
