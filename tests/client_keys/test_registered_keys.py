@@ -108,14 +108,14 @@ async def test_a_critical_header_is_refused(party: Party) -> None:
 async def test_an_algorithm_that_does_not_sign_is_refused_even_if_listed(
     party: Party, alg: object
 ) -> None:
-    with pytest.raises(JwtRefused, match="algorithm"):
+    with pytest.raises(JwtRefused, match="its alg is not one of"):
         await party.verify(unsigned({"alg": alg}, CLAIMS), {"none", "None", "RS1", "RS256"})
 
 
 @pytest.mark.rfc("8725#3.11")
 async def test_a_jwt_of_another_type_is_refused(party: Party, rsa: Rsa) -> None:
     client = party.but(jwks={"keys": [rsa(0).public_jwk]})
-    with pytest.raises(JwtRefused, match="type"):
+    with pytest.raises(JwtRefused, match="its typ is not"):
         await client.verify(await rsa(0).sign(CLAIMS, typ="at+jwt"))
 
 

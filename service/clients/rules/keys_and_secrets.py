@@ -234,8 +234,9 @@ def assertions_can_be_verified(client: ClientEntry) -> Iterator[Finding]:
     allowed = FAPI2_ALGORITHMS if client.profile in FAPI else SIGNING_ALGORITHMS
     registered = client.token_endpoint_auth_signing_alg
     accepted = [alg for alg in SIGNING_ALGORITHMS if alg in allowed and registered in (None, alg)]
-    if not any(ForeignKeys((dict(key),)).find(None, alg) for key in keys for alg in accepted):
-        message = f"no key in it can verify an assertion by {', '.join(accepted) or registered}"
+    usable = (ForeignKeys((dict(key),)).find(None, alg) for key in keys for alg in accepted)
+    if accepted and not any(usable):  # another rule judges the algorithm that is registered
+        message = f"no key in it can verify an assertion by {', '.join(accepted)}"
         hint = "add a public key for one of these, without use or with use: sig; RSA has 2048 bits or more"
         yield Finding(("jwks",), message, hint)
 
