@@ -232,7 +232,7 @@ async def test_new_recovery_codes_replace_the_old_ones(
         assert page.has("recovery-codes-left") is accepted
 
 
-async def test_nobody_gets_recovery_codes_after_the_last_factor_was_removed(
+async def test_no_recovery_codes_are_made_after_the_last_factor_was_removed(
     browser: Browser, phone: Phone, service: RunningService, events: list[object]
 ) -> None:
     half = await browser.log_in(await browser.get(SECURITY))
