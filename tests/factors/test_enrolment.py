@@ -120,6 +120,14 @@ async def test_name_is_kept_after_a_wrong_code(security: Page, browser: Browser)
     assert again.element("factor-name")["value"] == 'My "phone"'
 
 
+async def test_name_with_letters_that_cannot_be_seen_is_left_out(
+    security: Page, browser: Browser, service: RunningService
+) -> None:
+    await enrol(browser, security, "My\u202ephone")
+    totp = (await service.features.shared.factors.find(ALICE)).totp
+    assert (totp and totp.name) == ""
+
+
 @pytest.mark.parametrize(
     ("asked_by", "reached"), [("/account/requests",) * 2, ("/account", SECURITY), (ADD, SECURITY)]
 )

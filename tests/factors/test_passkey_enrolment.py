@@ -15,7 +15,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.factors.keyring import enrol, options_in, send, use
-from tests.factors.phone import ALICE
+from tests.factors.phone import ALICE, Phone
 from tests.factors.test_enrolment import open_add
 
 pytestmark = pytest.mark.rfc("webauthn#7.1")
@@ -47,6 +47,17 @@ async def add(browser: Browser, page: Page, mine: Authenticator) -> Page:
 async def test_login_on_the_way_to_a_new_passkey_leads_there(browser: Browser) -> None:
     page = await browser.log_in(await browser.get(ADD))
     assert (page.path, page.has("add-passkey")) == (SECURITY + "/add", True)
+
+
+async def test_browser_asks_at_once_only_for_a_passkey_that_the_user_has_chosen(
+    browser: Browser, phone: Phone
+) -> None:
+    half = await browser.log_in(await browser.get(SECURITY))
+    page = await browser.submit(half, otp=phone.code())
+    link = page.element("add-passkey")["href"] or ""
+    for method, at_once in (("passkey", True), ("another", False)):
+        shown = await browser.get(link.replace("=passkey", f"={method}"))
+        assert ("data-asks-at-once" in shown.element("add-passkey")) is at_once, method
 
 
 async def test_new_passkey_signs_in_alone(

@@ -19,6 +19,7 @@ from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, claims_in
 from tests.factors.keyring import enrol, options_in, send, use
 from tests.factors.phone import ALICE
+from tests.factors.test_loading import BOB
 
 pytestmark = pytest.mark.rfc("webauthn#7.2", "8176#2")
 
@@ -305,6 +306,20 @@ async def test_no_network_gets_more_challenges_than_sign_ins(start: Start) -> No
     assert [page.has("passkey") for page in pages].count(True) <= 2
     assert not pages[-1].has("passkey")
     assert pages[-1].has("password")
+    await browser.close()
+
+
+@pytest.mark.usefixtures("fresh_minute")
+async def test_no_user_gets_more_challenges_than_sign_ins(start: Start) -> None:
+    service = await start(fresh_configuration() | {"limits": {"parked_requests_per_minute": 4}})
+    for sub in (ALICE, BOB):
+        await enrol(service, sub=sub)
+    browser = Browser(service.issuer)
+    half = await browser.log_in(await browser.get("/account"))
+    statuses = [(await browser.get(half.url)).status for _ in range(3)]
+    browser.forget_cookies()
+    others = await browser.log_in(await browser.get("/account"), "bob")
+    assert (statuses, others.has("passkey")) == ([200, 200, 429], True)
     await browser.close()
 
 
