@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fido2.utils import websafe_encode
 
 from service.events.factors import FactorEnrolled, FactorRemoved, PasskeyRejected
 from service.identity.factors.passkeys import MAX_PASSKEYS
+from service.identity.factors.stored import PasskeyOwners
 from tests.conftest import Clock, Start
 from tests.driving.authenticator import PRESENT, Authenticator
 from tests.driving.browser import Browser, Page
@@ -111,6 +113,28 @@ async def test_removed_passkey_may_be_added_again_by_anybody(
     browser.forget_cookies()
     own = await browser.log_in(await browser.get(ADD), "bob")
     assert (await add(browser, own, mine)).has("recovery-codes")
+
+
+async def test_removed_passkey_leaves_the_app(
+    browser: Browser, phone: Phone, mine: Authenticator, service: RunningService
+) -> None:
+    half = await browser.log_in(await browser.get(SECURITY))
+    page = await browser.submit(half, otp=phone.code())
+    page = await open_add(browser, page, "passkey")
+    response = mine.create(options_in(page, "add-passkey"))
+    page = await send(browser, page, response)
+    assert page.path == SECURITY
+    await browser.submit(page, action="remove", factor=response["id"])
+    factors = await service.features.shared.factors.find(ALICE)
+    assert (factors.totp is None, factors.passkeys) == (False, ())
+
+
+async def test_passkey_whose_owner_alone_was_noted_may_be_added(
+    browser: Browser, add_page: Page, mine: Authenticator, service: RunningService
+) -> None:
+    owners = PasskeyOwners(service.features.shared.stores)
+    assert await owners.claim(websafe_encode(mine.credential_id), ALICE)
+    assert (await add(browser, add_page, mine)).has("recovery-codes")
 
 
 async def test_passkey_of_another_person_is_not_added(

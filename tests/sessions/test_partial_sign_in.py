@@ -88,6 +88,13 @@ async def test_password_alone_sets_no_session_cookie(app: ClientApp) -> None:
 
 
 @pytest.mark.usefixtures("half")
+async def test_no_key_of_the_store_has_the_cookie_in_it(app: ClientApp) -> None:
+    keys = [key async for key in app.service.features.shared.kv.find_keys("*")]
+    assert keys
+    assert not [key for key in keys if app.browser.cookies[PARTIAL] in key]
+
+
+@pytest.mark.usefixtures("half")
 async def test_password_alone_opens_no_account_page(app: ClientApp) -> None:
     assert (await app.browser.get("/account")).path == "/account/login"
 

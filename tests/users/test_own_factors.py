@@ -77,6 +77,15 @@ async def test_one_request_reads_the_factors_of_a_user_once(
     assert store.reads == [ALICE]
 
 
+async def test_user_store_is_asked_before_a_session_gets_a_code(
+    app: ClientApp, store: UsersWithFactors
+) -> None:
+    await app.login()
+    store.reads.clear()
+    assert "code" in (await app.authorize(prompt="none")).parameters
+    assert store.reads == [ALICE]
+
+
 async def test_passkey_is_kept_by_the_user_store_and_signs_in_alone(
     app: ClientApp, service: RunningService, store: UsersWithFactors
 ) -> None:
