@@ -69,7 +69,8 @@ class RegistrationPolicy(msgspec.Struct, frozen=True, kw_only=True):
         accepted = {name: sent[name] for name in sent if name in known}
         metadata = _with_defaults(accepted, algorithms=self.offered.algorithms)
         metadata["scope"] = self._scope(metadata)
-        if not isinstance(metadata.get("default_max_age", 0), int):  # config.yaml allows 15m
+        max_age = metadata.get("default_max_age", 0)
+        if type(max_age) is not int or max_age < 0:  # config.yaml allows 15m
             raise InvalidClientMetadata("default_max_age: expected a whole number of seconds")
         if isinstance(metadata.get("client_name"), dict):  # config.yaml allows it
             raise InvalidClientMetadata("client_name: expected text; client_name#de is German")

@@ -12,6 +12,7 @@ from service.takeover.dex.connectors import Connectors
 from service.takeover.dex.document import Environment, read_document
 from service.takeover.dex.people import read_users
 from service.takeover.found import Found, FoundUser
+from service.takeover.reading import unreadable
 from service.takeover.record import Record, each_record
 
 _IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
@@ -43,6 +44,8 @@ _IDLE, _LONGEST = 3600, 86400
 def read(path: Path, found: Found) -> Iterator[FoundUser]:
     """Put everything but the users into `found`, and return these."""
     root = Record("", read_document(path))
+    if not any(key.lower() in _KNOWN for key in root.members()):
+        raise unreadable(path, "", "there is nothing of dex here")
     environment = Environment(os.environ)
     found.issuer = root.text("issuer")
     connectors = Connectors(found, environment)
