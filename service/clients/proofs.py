@@ -141,9 +141,11 @@ class DpopProofs(msgspec.Struct, frozen=True, kw_only=True):
         urls = [base + path for base in self.base_urls for path in paths]
         if request.url is not None:
             urls = [request.url]
-        return htu in urls or (
-            isinstance(htu, str) and _comparable_url(htu) in map(_comparable_url, urls)
-        )
+        if htu in urls:
+            return True
+        # What a proxy tells need not be a URL, either: two that are none are not the same.
+        sent = _comparable_url(htu) if isinstance(htu, str) else None
+        return sent is not None and sent in map(_comparable_url, urls)
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:
         """Remember the proof in all replicas."""

@@ -203,6 +203,9 @@ async def test_a_bound_token_needs_a_proof_for_the_original_request(
         assert (await ask(method="GET", **headers)).status == 401
         assert (await ask(f"{service.issuer}/connect/check/api1", **headers)).status == 401
         assert (await check(service, token, **headers)).refusal == (401, "invalid_token")
+    for wrong in ("https://shop.example:99999/", "https://shop.example/a b"):
+        told = {"X_Original_URL": wrong, "X_Original_Method": "PUT"}
+        assert [(await ask(htu, **told)).status for htu in ("no URL", wrong)] == [401, 200]
     envoy = {"Host": "shop.example", "X_Forwarded_Proto": "https"}
     proof = key.proof("", "PUT", access_token=token, htu=url)
     path = "api1/anything/orders/7"
