@@ -77,7 +77,10 @@ def _check_binding(
 
 
 def _find_mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:
-    """Return the refusal if the request does not match the code (RFC 6749 §4.1.3, RFC 7636 §4.6)."""
+    """Return the refusal if the request does not match the code (RFC 6749 §4.1.3, RFC 7636 §4.6).
+
+    A verifier that is too short is a wrong one; one that is too long was refused with all parameters over their limits.
+    """
     redirect_uri, verifier = params.get("redirect_uri"), params.get("code_verifier")
     if redirect_uri != code.redirect_uri:
         fault = "is missing: it has to be" if redirect_uri is None else "is not"
