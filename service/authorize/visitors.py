@@ -83,7 +83,7 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
             partial = self.partial_sign_ins.open(partial_id, found[0], browser=browser)
         user_claims = await self.subjects.find_claims(session) if session else None
         if session is None or user_claims is None:
-            session, user_claims = None, {}
+            session, user_claims = None, dict[str, object]()
             # A frame of another site sends no session cookie, although a user may be signed in:
             # only a cookie without a session proves that nobody is.
             browser_state = SIGNED_OUT if sent.session else sent.browser_state or SIGNED_OUT

@@ -220,7 +220,12 @@ def test_a_notifier_is_called_for_each_request(extended: Extended, address: str)
 def test_what_was_added_keeps_the_import_contracts_and_the_limit_of_lines(
     extended: Extended,
 ) -> None:
-    contracts = [LINT_IMPORTS, "--no-cache", "--config", REPOSITORY / "pyproject.toml"]
+    contracts: list[str | Path] = [
+        LINT_IMPORTS,
+        "--no-cache",
+        "--config",
+        REPOSITORY / "pyproject.toml",
+    ]
     judged = subprocess.run(
         contracts, cwd=extended.folder, capture_output=True, text=True, check=False
     )

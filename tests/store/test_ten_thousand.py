@@ -64,7 +64,7 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
         assert isinstance(record, RefreshToken)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         single_use = use_up(stores, token, client, now=clock())
-        current = rotate(stores, token, client, {}, now=clock())
+        current = rotate(stores, token, client, {}, cnf=None, now=clock())
         await features.shared.kv.write(single_use.swap, current.write)
     await asyncio.sleep(1.1)
     left = [key for key in redis.scan_iter("ts:*:rt:*", count=MANY) if redis.exists(key)]
