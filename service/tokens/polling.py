@@ -153,7 +153,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         A poll that is too early makes the interval longer, for all replicas; another client's
         changes nothing. Once the user has decided, no poll is too early.
         """
-        stores, client_id = self.stores, request.client.client_id
+        stores, client_id, name = self.stores, request.client.client_id, handle.kind
         pace = stores.poll_paces.key(handle.selector, _pace_name(handle, client_id))
         is_early, (polled, decision) = await stores.kv.read_after(
             verbs.pace(pace, request.now, new_selector()),
@@ -161,22 +161,22 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
             stores.decisions.read(handle.selector, handle.digest),
         )
         if polled is None or polled.grant_type != request.grant_type:
-            raise InvalidGrant("the code is unknown or expired long ago")
+            raise InvalidGrant(f"the {name} is unknown or expired long ago")
         if polled.client_id != client_id:
-            raise InvalidGrant("the code was issued to another client")
-        request.check_key(polled.cnf, "code")
+            raise InvalidGrant(f"the {name} was issued to another client")
+        request.check_key(polled.cnf, name)
         if polled.expires_at <= request.now:
-            raise ExpiredToken("the code has expired before it was used: ask for a new one")
+            raise ExpiredToken(f"the {name} has expired before it was used: ask for a new one")
         if decision is None and is_early:
             raise SlowDown("polled too soon: the interval is five seconds longer from now on")
         if decision is None:
             raise AuthorizationPending("the user has not decided yet")
         if decision.authorization_id is None:
             raise AccessDenied("the user refused")
-        return await self._continue(decision.authorization_id, polled, request)
+        return await self._continue(decision.authorization_id, polled, request, name)
 
     async def _continue(
-        self, authorization_id: str, polled: PolledRequest, request: TokenRequest
+        self, authorization_id: str, polled: PolledRequest, request: TokenRequest, name: str
     ) -> ContinuedGrant:
         """Return what was approved, once.
 
@@ -189,7 +189,7 @@ class Polling(msgspec.Struct, frozen=True, kw_only=True):
         if approval is None or authorization is None:
             raise InvalidGrant("what the user approved was revoked")
         if isinstance(approval, Spent):
-            raise InvalidGrant("the code has been used")
+            raise InvalidGrant(f"the {name} has been used")
         registry = self.registry.current
         permissions = registry.permissions_of(request.client)
         authorization = continue_authorization(authorization, permissions)

@@ -154,7 +154,9 @@ def check_understood(
     for name in resources:
         api = registry.apis_by_identifier.get(name)
         if api is None or not (api.scopes & scope or registry.details_for(details, (api.name,))):
-            message = "resource understands nothing of what is asked for"
+            message = "an API resource that was asked for is gone"
+            if api is not None:
+                message = f"the API resource {api.name} has none of the requested scope"
             raise InvalidTarget(message, refused=RefusedValue("resource", name))
 
 

@@ -105,7 +105,9 @@ async def test_another_client_gets_nothing_and_changes_nothing(
 ) -> None:
     auth_req_id = await till.begin()
     other = device_of("other-till")
-    assert (await other.poll(auth_req_id)).refusal == (400, "invalid_grant")
+    refused = await other.poll(auth_req_id)
+    assert refused.refusal == (400, "invalid_grant")
+    assert refused["error_description"] == "the auth_req_id was issued to another client"
     await answer(browser, auth_req_id)
     assert (await other.poll(auth_req_id)).refusal == (400, "invalid_grant")
     assert (await till.poll(auth_req_id)).status == 200

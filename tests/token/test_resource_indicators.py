@@ -136,6 +136,7 @@ async def test_a_resource_that_understands_nothing_of_the_default_scope_is_refus
     service = await start(config)
     answer = await service.token("machine", grant_type="client_credentials", resource="api2")
     assert answer.refusal == (400, "invalid_target")
+    assert answer["error_description"] == "the API resource api2 has none of the requested scope"
 
 
 @pytest.mark.rfc("6749#3.3", "8707#2.2")
