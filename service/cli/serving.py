@@ -99,12 +99,14 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     def before_forks(self) -> Serving:
         """Build everything once, before the worker processes are forked.
 
-        They share the memory: that makes each of two workers smaller by 4 MiB. Spans name their
-        process, so with traces each worker builds its own service.
+        They share the memory: that makes each of two workers smaller by 4 MiB, and by 7 with the
+        pages. Spans name their process, so with traces each worker builds its own service.
         """
-        made = self.make()
-        made[0].compile_pages()
-        return self if wanted_exporters(self.environ) else msgspec.structs.replace(self, made=made)
+        service, tls = self.make()
+        if wanted_exporters(self.environ):
+            return self
+        service.compile_pages()
+        return msgspec.structs.replace(self, made=(service, tls))
 
     def make(self) -> tuple[Service, TlsByPort]:
         """Build everything; show what cannot be built as a problem of the configuration."""
