@@ -135,8 +135,10 @@ class Visitors(msgspec.Struct, frozen=True, kw_only=True):
         missing = await self.find_missing_step(sign_in, request)
         if missing is not None:
             return await self._keep_partial(visitor, sign_in, parked_id=parked_id), missing
-        begin = self._begin_session
-        return await begin(visitor, sign_in, user_agent=user_agent, address=address), None
+        signed_in = await self._begin_session(
+            visitor, sign_in, user_agent=user_agent, address=address
+        )
+        return signed_in, None
 
     async def _keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
         """Keep a sign-in that lacks a step, and return the visitor with it."""
