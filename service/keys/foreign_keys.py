@@ -110,8 +110,8 @@ def accepted_header(
     if jose.type_of(header) not in typ:
         raise JwtRefused(f"its typ is not {' or '.join(sorted(filter(None, typ)))}")
     known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)  # and never `none`
-    accepted = [alg for alg in known if alg in algorithms]
-    if header.get("alg") not in accepted:
+    if header.get("alg") not in known or header["alg"] not in algorithms:
+        accepted = [alg for alg in known if alg in algorithms]
         raise JwtRefused(f"its alg is not one of {', '.join(accepted)}")
     return header
 
