@@ -51,7 +51,8 @@ class ForeignAssertion(msgspec.Struct, frozen=True, kw_only=True):
     """A JWT of a trusted issuer that holds, and the user here that it is about.
 
     An authorization that comes from it takes `subject`, `idp` and `user_claims` as they are: then
-    it is active as long as the issuer is configured (`find_user_claims` in tokens/permitted.py).
+    it is active as long as the issuer is configured, and the user enabled who is one of the user store
+    (`find_user_claims` in tokens/permitted.py).
     """
 
     issuer: TrustedIssuer
@@ -168,9 +169,13 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
             subject = fill_template(issuer.subject_template, claims)
         except ValueError as error:
             raise JwtRefused(str(error)) from error
-        if not issuer.existing_user and await self.users.by_subject(subject) is not None:
+        who = _sign_in(subject, issuer.name, claims, issuer)
+        user = await self.users.by_subject(subject)
+        if user is None:
+            return who
+        if not issuer.existing_user:
             raise JwtRefused("its subject is a user of this service")
-        return _sign_in(subject, issuer.name, claims, issuer)
+        return self.accounts.sign_in_to(user, who, {})
 
     async def _find_user_of_provider(
         self, claims: VerifiedClaims, issuer: TrustedIssuer, sub: str

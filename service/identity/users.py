@@ -13,7 +13,6 @@ from service.model.factors import FactorStore
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.model.user import (
-    LOCAL,
     Closes,
     DisablesUsers,
     FindsByEmail,
@@ -26,6 +25,7 @@ from service.model.user import (
     User,
     VerifiesPasswords,
     fold_username,
+    is_in_store,
 )
 from service.tokens.permitted import find_user_claims
 
@@ -183,7 +183,7 @@ class Subjects(msgspec.Struct, frozen=True, kw_only=True):
         return find_user_claims(self.users, self.registry, person)
 
     async def find_username(self, session: Session | SignIn) -> str | None:
-        if session.idp == LOCAL or "sub" in session.user_claims:
+        if is_in_store(session.idp, session.user_claims):
             user = await self.users.by_subject(session.subject)
             return user.username if user is not None else None
         name = session.user_claims.get("preferred_username") or session.user_claims.get("email")

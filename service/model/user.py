@@ -217,6 +217,14 @@ LINKED_BY_IDENTITY: Mapping[str, object] = {"linked_by": "identity"}
 """Among the claims of a sign-in at a provider: `User.identities` names whose account it is, and no e-mail address."""
 
 
+def is_in_store(idp: str | None, user_claims: Mapping[str, object]) -> bool:
+    """Return whether a user who signed in here, or whom a provider or a trusted issuer named, is one of the user store.
+
+    A note among the claims says so of the latter: none that a provider or an issuer sends is kept as `sub`.
+    """
+    return idp == LOCAL or (idp is not None and "sub" in user_claims)
+
+
 def fold_username(username: str) -> str:
     """Return the trimmed, NFKC case-folded form in which user names are compared (Unicode §3.13)."""
     composed = unicodedata.normalize("NFKC", trim_name(username))

@@ -12,7 +12,7 @@ from service.model.client import Permissions
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.model.tenant import CLAIM
-from service.model.user import LINKED_BY_IDENTITY, LOCAL, TokenUsers
+from service.model.user import LINKED_BY_IDENTITY, LOCAL, TokenUsers, is_in_store
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, gives_access
@@ -159,39 +159,43 @@ async def find_user_claims(
     """Return the user's claims; None if the user, or the user's provider, is disabled or gone (RFC 7662 §2.2)."""
     if person.subject is None:
         return {}
-    if person.idp != LOCAL:
-        return await _find_claims_of_others(users, registry, person)
-    user = users.find_in_memory(person.subject)
-    if user is None:
-        find = users.by_subject if isinstance(person, Session) else users.find_token_user
-        user = await find(person.subject)
-    return user.claims if user is not None and user.enabled else None
+    if is_in_store(person.idp, person.user_claims):
+        if person.idp != LOCAL and not _may_name_user_of_store(person, registry.current):
+            return None
+        user = users.find_in_memory(person.subject)
+        if user is None:
+            find = users.by_subject if isinstance(person, Session) else users.find_token_user
+            user = await find(person.subject)
+        return user.claims if user is not None and user.enabled else None
+    return await _find_claims_of_others(users, registry.current, person)
+
+
+def _may_name_user_of_store(person: Authorization | Session, registry: Registry) -> bool:
+    """Return whether the provider or issuer that named a user of the user store may still do so."""
+    idp = str(person.idp)
+    provider = registry.identity_providers.get(idp)
+    if provider is not None:
+        linked = LINKED_BY_IDENTITY.items() <= person.user_claims.items()
+        return linked or provider.links_by_email
+    issuer = registry.trusted_issuers.get(idp)
+    return issuer is not None and issuer.existing_user
 
 
 async def _find_claims_of_others(
-    users: TokenUsers, registry: LiveRegistry, person: Authorization | Session
+    users: TokenUsers, registry: Registry, person: Authorization | Session
 ) -> Mapping[str, object] | None:
-    """Return the claims by an identity provider or a trusted issuer, as long as it is configured.
-
-    A trusted issuer, and a provider whose users are linked, may speak about users of the user store; these have to
-    be enabled there.
-    """
-    idp, current = person.idp, registry.current
-    provider = None if idp is None else current.identity_providers.get(idp)
-    if provider is not None and "sub" in person.user_claims:  # identity/providers/accounts.py
-        is_allowed = (
-            provider.links_by_email or LINKED_BY_IDENTITY.items() <= person.user_claims.items()
-        )
-        linked = await users.by_subject(str(person.subject)) if is_allowed else None
-        return linked.claims if linked is not None and linked.enabled else None
+    """Return the claims by an identity provider or a trusted issuer, as long as it is configured."""
+    idp = person.idp
+    provider = None if idp is None else registry.identity_providers.get(idp)
     if idp is None or provider is not None:
-        claims = current.tenancy.place(idp, person.user_claims)
+        claims = registry.tenancy.place(idp, person.user_claims)
         if provider is None:
             return claims
-        return provider.judge_verification(claims, current.identity_providers.values())
-    issuer = current.trusted_issuers.get(idp)
+        return provider.judge_verification(claims, registry.identity_providers.values())
+    issuer = registry.trusted_issuers.get(idp)
     if issuer is None:
         return None
+    # Records of earlier versions do not note that the user is in the store.
     user = await users.by_subject(str(person.subject)) if issuer.existing_user else None
     if user is None:
         return person.user_claims

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from service.model.handle import digest
@@ -74,6 +76,68 @@ async def test_tokens_end_when_the_user_is_disabled(
     config["users"]["list"][0]["enabled"] = False
     partner.service.reload(config)
     assert not await partner.service.is_active(token)
+
+
+def disable_alice(config: dict[str, Any]) -> None:
+    config["users"]["list"][0]["enabled"] = False
+
+
+def remove_alice(config: dict[str, Any]) -> None:
+    del config["users"]["list"][0]
+
+
+def forbid_users_of_the_store(config: dict[str, Any]) -> None:
+    config["trusted_issuers"][0]["existing_user"] = False
+
+
+@trusting(subject="{sub}", existing_user=True)
+@pytest.mark.parametrize("change", [disable_alice, remove_alice, forbid_users_of_the_store])
+async def test_tokens_of_a_user_of_the_store_end_when_the_user_or_the_permission_does(
+    partner: Partner, config: dict[str, Any], change: Callable[[dict[str, Any]], None]
+) -> None:
+    token = (await partner.grant(sub="818727"))["access_token"]
+    assert await partner.service.is_active(token)
+    change(config)
+    partner.service.reload(config)
+    assert not await partner.service.is_active(token)
+
+
+@trusting(subject="{sub}", existing_user=True)
+@pytest.mark.parametrize("change", [disable_alice, remove_alice, forbid_users_of_the_store])
+async def test_tokens_of_an_issuers_own_user_do_not_depend_on_the_store(
+    partner: Partner, config: dict[str, Any], change: Callable[[dict[str, Any]], None]
+) -> None:
+    token = (await partner.present())["access_token"]
+    change(config)
+    partner.service.reload(config)
+    assert await partner.service.is_active(token)
+
+
+async def forget_that_the_user_is_in_the_store(service: RunningService, token: str) -> None:
+    """Make the record what releases wrote that did not note it."""
+    stores, found = service.features.shared.stores, await service.features.active_tokens.find(token)
+    assert found is not None
+    assert found.authorization is not None
+    earlier = msgspec.structs.replace(found.authorization, user_claims={})
+    await stores.kv.write(stores.authorizations.put(earlier, earlier.id, ttl=600))
+
+
+@trusting(subject="{sub}", existing_user=True)
+@pytest.mark.parametrize(
+    ("change", "is_active"), [(disable_alice, False), (forbid_users_of_the_store, True)]
+)
+async def test_a_record_of_an_earlier_release_is_judged_as_that_release_does(
+    partner: Partner,
+    config: dict[str, Any],
+    change: Callable[[dict[str, Any]], None],
+    is_active: bool,
+) -> None:
+    token = (await partner.grant(sub="818727"))["access_token"]
+    await forget_that_the_user_is_in_the_store(partner.service, token)
+    assert await partner.service.is_active(token)
+    change(config)
+    partner.service.reload(config)
+    assert await partner.service.is_active(token) is is_active
 
 
 @trusting(subject="{sub}", existing_user=True)

@@ -90,6 +90,34 @@ async def test_an_actor_of_another_issuer_is_named_with_it_and_a_local_one_alone
     assert acting == [{"sub": "partner:their-alice", "idp": "partner"}, {"sub": "818727"}]
 
 
+async def test_a_user_of_the_store_acts_as_that_user_whoever_names_it(
+    service: RunningService, partner: Partner, config: dict[str, Any]
+) -> None:
+    config["trusted_issuers"][0] |= {"subject": "{sub}", "existing_user": True}
+    service.reload(config)
+    theirs = await exchange(service, await partner.assertion(sub="818727"), of_type="jwt")
+    sent = {"actor_token": theirs["access_token"], "actor_token_type": "access_token"}
+    new = await exchange(service, await partner.assertion(), of_type="jwt", **sent)
+    assert claims_in(new["access_token"])["act"] == {"sub": "818727"}
+    config["users"]["list"][0]["enabled"] = False
+    service.reload(config)
+    assert not await service.is_active(new["access_token"], caller="api2")
+
+
+async def test_what_came_from_a_user_of_the_store_ends_with_the_permission_to_name_it(
+    service: RunningService, partner: Partner, config: dict[str, Any]
+) -> None:
+    config["trusted_issuers"][0] |= {"subject": "{sub}", "existing_user": True}
+    service.reload(config)
+    token = (await exchange(service, await partner.assertion(sub="818727"), of_type="jwt"))[
+        "access_token"
+    ]
+    assert await service.is_active(token, caller="api2")
+    config["trusted_issuers"][0]["existing_user"] = False
+    service.reload(config)
+    assert not await service.is_active(token, caller="api2")
+
+
 async def test_a_token_of_another_issuer_is_no_actor_token(
     service: RunningService, partner: Partner
 ) -> None:

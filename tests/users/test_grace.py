@@ -10,7 +10,9 @@ import pytest
 from service.identity.sources.outside import OutsideUsers
 from service.protocol.token_types import GRANT_TYPE, uri_of
 from tests.conftest import Clock
+from tests.driving.registry import hashed
 from tests.driving.service import Answer, RunningService
+from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.users.switched import SwitchedUsers
 
 pytestmark = [pytest.mark.rfc("7662#2.2"), pytest.mark.usefixtures("always_probing")]
@@ -84,6 +86,30 @@ async def test_tokens_stay_what_they_were_until_the_grace_is_over(
     assert await tokens.use() == all_of(503)
     store.trouble = None
     assert await tokens.use() == all_of(200)
+
+
+@pytest.mark.parametrize(
+    ("sub", "existing_user"), [("818727", True), ("their-alice", False)], ids=["ours", "theirs"]
+)
+async def test_tokens_of_whom_a_trusted_issuer_names_stay_what_they_were(  # noqa: PLR0917 - fixtures
+    service: RunningService,
+    config: dict[str, Any],
+    store: SwitchedUsers,
+    clock: Clock,
+    sub: str,
+    existing_user: bool,
+) -> None:
+    subject = "{sub}" if existing_user else "partner:{sub}"
+    config["trusted_issuers"] = [partner_entry(subject=subject, existing_user=existing_user)]
+    config["clients"].append(presenter_entry("courier", hashed("courier")))
+    service.reload(config)
+    token = (await Partner(service).grant(sub=sub))["access_token"]
+    assert await service.is_active(token)
+    store.trouble = ConnectionRefusedError()
+    clock.forward(seconds=58)
+    assert await service.is_active(token)
+    clock.forward(seconds=4)
+    assert (await service.introspect(token)).status == (503 if existing_user else 200)
 
 
 @pytest.mark.usefixtures("one_store")

@@ -16,7 +16,7 @@ from service.model.authorization import Authorization, Source
 from service.model.handle import digest, new_selector
 from service.model.session import Session
 from service.model.token_exchange import SELF, ExchangeRule
-from service.model.user import LOCAL
+from service.model.user import is_in_store
 from service.protocol.errors import InvalidRequest
 from service.tokens.active import ACCESS_TOKEN_TYPES, ActiveTokens, Inactive
 from service.tokens.granting import DerivationSource
@@ -45,7 +45,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     claims: Mapping[str, object]
     """Those that `may_act` is compared with."""
     idp: str | None = None
-    """The identity provider of an actor who is a user of one."""
+    """The identity provider or trusted issuer of an actor who is a user of one, and not of the user store."""
 
 
 class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,13 +193,18 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
         """Return the subject of a live access token or ID token of this service."""
         if token.type == "id_token":
             hint, session = await self._read_id_token(token.text, "actor_token")
-            idp = None if session.idp == LOCAL else session.idp
-            return Actor(claims={**hint.claims, "sub": session.subject}, idp=idp)
+            claims = {**hint.claims, "sub": session.subject}
+            return Actor(claims=claims, idp=_find_foreign_idp(session))
         is_jwt = token.type == "jwt" and self.find_issuer(token) == SELF
         if token.type != "access_token" and not is_jwt:
             raise InvalidRequest("actor_token_type is not access_token, jwt or id_token")
         found = await self.active_tokens.find_to_derive_from(token.text)
         if found is None:
             raise InvalidRequest("actor_token is not active")
-        idp = None if found.authorization is None else found.authorization.idp
-        return Actor(claims=found.claims, idp=None if idp == LOCAL else idp)
+        idp = None if found.authorization is None else _find_foreign_idp(found.authorization)
+        return Actor(claims=found.claims, idp=idp)
+
+
+def _find_foreign_idp(person: Authorization | Session) -> str | None:
+    """Return the provider or issuer whose own user it is; None for a user of the user store."""
+    return None if is_in_store(person.idp, person.user_claims) else person.idp

@@ -32,15 +32,14 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
     ) -> SignIn:
         """Return the sign-in to the account of our user with this subject there, or this verified address; else `who`, unchanged.
 
-        ProviderUserRefused where this account is disabled. A sign-in to an account has the claim `sub`, which no
-        provider can set: its other claims are those of the user store (`find_user_claims` in tokens/permitted.py).
+        ProviderUserRefused where this account is disabled.
         """
         user = await self.users.by_identity(provider.name, subject)
         if user is None:
             return await self._link_by_email(provider, who, claims)
         if not self._may_link(provider, user):
             raise ProviderUserRefused("the user with its identity is of another tenant")
-        return self._sign_in_to(user, who, LINKED_BY_IDENTITY, named="identity")
+        return self._link_to(user, who, LINKED_BY_IDENTITY, named="identity")
 
     async def _link_by_email(
         self, provider: IdentityProvider, who: SignIn, claims: Mapping[str, object]
@@ -57,7 +56,7 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
             return who
         if not self._may_link(provider, user):
             return who
-        return self._sign_in_to(user, who, {}, named="e-mail address")
+        return self._link_to(user, who, {}, named="e-mail address")
 
     def _may_link(self, provider: IdentityProvider, user: User) -> bool:
         """Return whether users of the provider are of the user's tenant, or both are of none."""
@@ -65,11 +64,18 @@ class ProviderAccounts(msgspec.Struct, frozen=True, kw_only=True):
         owners = tenancy.by_provider.get(provider.name, frozenset())
         return tenancy.find_name(LOCAL, user.claims) in (owners or {None})
 
-    def _sign_in_to(
+    def _link_to(
         self, user: User, who: SignIn, mark: Mapping[str, object], *, named: str
     ) -> SignIn:
         if not user.enabled:
             raise ProviderUserRefused(f"the user with its {named} is disabled here")
+        return self.sign_in_to(user, who, mark)
+
+    def sign_in_to(self, user: User, who: SignIn, mark: Mapping[str, object]) -> SignIn:
+        """Return the sign-in to a user of the user store, noted by `sub` among its claims (`is_in_store`).
+
+        Its other claims are those of the user store (`find_user_claims` in tokens/permitted.py).
+        """
         tenant = self.registry.current.tenancy.find_name(LOCAL, user.claims)
         linked = {"sub": user.sub, **mark} | ({} if tenant is None else {CLAIM: tenant})
         return replace(who, subject=user.sub, user_claims=linked)
