@@ -46,6 +46,8 @@ class Access:
             entry = client.entry | self._own_claims(
                 client, inherited, accounts.get(client.client_id)
             )
+            if not client.has_full_scope:
+                self._report_roles(client, inherited)
             if client.is_for_users:
                 self._report_scopes(client)
                 entry |= _user_claims(client, inherited, self._found)
@@ -75,7 +77,7 @@ class Access:
     def _allowed_scopes(self, client: FoundClient) -> set[str]:
         names = {*client.default_scopes, *client.optional_scopes} - {OFFLINE}
         allowed = {name for name in names if name in self._scopes.by_name}
-        for name in sorted(names - allowed):
+        for name in sorted(names - allowed - self._scopes.of_roles):
             message = (
                 f"the client scope {quoted(name)} is not in the export, or not of OpenID Connect"
             )
@@ -140,6 +142,15 @@ class Access:
             place = f"{client.place}.optionalClientScopes"
             self._found.report.leave_out(place, message, remedy)
 
+    def _report_roles(self, client: FoundClient, inherited: Sequence[Mapped]) -> None:
+        """Report that tokens have roles which they had not, where they have any."""
+        mapped = (*inherited, client.mapped)
+        if any(claim.is_of_roles for each in mapped for claim in each.of_users):
+            place = f"{client.place}.fullScopeAllowed"
+            message = "its tokens have all roles of the user, not only those of its scope"
+            remedy = "let its APIs judge by roles that no other application needs, or by scope"
+            self._found.report.leave_out(place, message, remedy)
+
     def _service_accounts(self) -> dict[str, Node]:
         return {
             str(node.peek("serviceAccountClientId")): node
@@ -149,7 +160,7 @@ class Access:
     def _own_claims(
         self, client: FoundClient, inherited: Sequence[Mapped], account: Node | None
     ) -> dict[str, object]:
-        """Return the key for the claims of tokens in the client's own name: the fixed ones, and those of its roles."""
+        """Return the key for the claims of tokens in the client's own name: the fixed ones, and those of its service account."""
         if "client_credentials" not in client.grant_types:
             return {}
         message = (
@@ -159,6 +170,8 @@ class Access:
         mapped = (*inherited, client.mapped)
         claims = {} if account is None else self._claims_of_account(account, mapped)
         for each in mapped:
+            for path in each.client_ids:
+                put(claims, path, client.client_id)
             for claim in each.fixed:
                 if claim.path[0] in each.in_access_token:
                     put(claims, claim.path, claim.value)
@@ -173,10 +186,9 @@ class Access:
             return claims
         for mapped in inherited:
             for claim in mapped.of_users:
-                if not (claim.is_of_roles and claim.name in mapped.in_access_token):
-                    continue
-                for path, value in claim.compute(person):
-                    put(claims, path, value)
+                if claim.name in mapped.in_access_token:
+                    for path, value in claim.compute(person):
+                        put(claims, path, value)
         return claims
 
     def _add_exchange(self, client: FoundClient, allowed: set[str]) -> None:

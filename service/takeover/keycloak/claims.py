@@ -10,7 +10,8 @@ import msgspec
 
 from service.protocol.json_input import JsonRefused, parse_json
 from service.takeover.keycloak.roles import MAX_NAME, Role, names_by_client
-from service.takeover.node import Misplaced, Node
+from service.takeover.node import Misplaced, Node, quoted
+from service.tokens.claims import PROTOCOL_CLAIMS
 
 _COMPONENT = re.compile(r"((?:\\.|[^\\.])+)(?:\.|$)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -97,10 +98,8 @@ def user_claim(kind: str, config: Node) -> UserClaim | None:
     )
     if not name:
         raise Misplaced(config.place, "claim.name is missing")
-    if len(name) > MAX_NAME:
-        raise Misplaced(config.place, "claim.name is longer than any claim")
+    path = _claim_path(name, config)
     known = {key: str(node.value) for key, node in config.members() if ".token.claim" not in key}
-    path = split_path(name)
     return UserClaim(
         path[0],
         make(name, known),
@@ -124,10 +123,19 @@ def fixed_claim(config: Node) -> FixedClaim:
     value = convert_to_type(config.text("claim.value") or "", config.text("jsonType.label"))
     if value is None:
         raise Misplaced(config.place, "claim.value is not of the type that jsonType.label names")
-    name = config.required_text("claim.name")
+    return FixedClaim(_claim_path(config.required_text("claim.name"), config), value)
+
+
+def _claim_path(name: str, config: Node) -> ClaimPath:
+    """Return the parts of a claim's name; raise Misplaced where no mapper here can make it."""
+    path = split_path(name)
     if len(name) > MAX_NAME:
         raise Misplaced(config.place, "claim.name is longer than any claim")
-    return FixedClaim(split_path(name), value)
+    if path[0] in PROTOCOL_CLAIMS:
+        reason = f"the claim {quoted(path[0])} is one that this service makes itself"
+        remedy = "let the applications read another claim; for `aud`, use an audience mapper"
+        raise Misplaced(config.place, reason, remedy)
+    return path
 
 
 def _shape_values(values: Sequence[object], config: Mapping[str, str]) -> object:

@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from service.takeover.keycloak.claims import FixedClaim, UserClaim, fixed_claim, rename, user_claim
+from service.takeover.keycloak.claims import (
+    ClaimPath,
+    FixedClaim,
+    UserClaim,
+    fixed_claim,
+    rename,
+    split_path,
+    user_claim,
+)
 from service.takeover.keycloak.roles import MAX_NAME
 from service.takeover.node import Misplaced, Node, quoted
 from service.takeover.report import Report
+from service.tokens.claims import PROTOCOL_CLAIMS
 
 _WITHOUT_EFFECT = (
     *("oidc-allowed-origins-mapper", "oidc-acr-mapper", "oidc-amr-mapper", "oidc-sub-mapper"),
@@ -22,6 +31,7 @@ _NOTES = frozenset(
     {"AUTH_TIME", "auth_time", "client_id", "clientId", "clientHost", "clientAddress", "acr"}
 )
 """Notes of a session that are claims of every token here, or that nobody decides by."""
+_CLIENT_NOTES = frozenset({"client_id", "clientId"})
 _REMEDIES = {
     "oidc-hardcoded-role-mapper": "give the role to the users themselves",
     "oidc-role-name-mapper": "name the role so at the users, or let the API know both names",
@@ -41,6 +51,8 @@ class Mapped(msgspec.Struct, kw_only=True):
     resolves_audience: bool = False
     """Whether APIs are those clients whose roles the user has."""
     fixed: list[FixedClaim] = msgspec.field(default_factory=list)
+    client_ids: list[ClaimPath] = msgspec.field(default_factory=list)
+    """Further claims with the client_id, in tokens of the client's own."""
     is_pairwise: bool = False
     of_users: list[UserClaim] = msgspec.field(default_factory=list)
 
@@ -66,7 +78,10 @@ class Mappers:
         self._ignored = () if has_organizations else (_ORGANIZATIONS,)
         self.user_claims: dict[tuple[str, ...], UserClaim] = {}
         """By what distinguishes them."""
-        self._owners: dict[str, tuple[str, ...]] = {}
+        self._owners: dict[ClaimPath, tuple[str, ...]] = {}
+        self._around: set[ClaimPath] = set()
+        """The claims that others are members of."""
+        self._first_owners: dict[str, str] = {}
         self._report = report
 
     def read(self, mappers: Iterable[Node], client_id: str | None = None) -> Mapped:
@@ -76,7 +91,7 @@ class Mappers:
             try:
                 self._read_one(node, mapped, client_id)
             except Misplaced as error:
-                self._report.leave_out(error.place, error.reason, "mend it in the export")
+                self._report.leave_out(error.place, error.reason, error.remedy)
         return mapped
 
     def _read_one(self, node: Node, mapped: Mapped, client_id: str | None) -> None:
@@ -90,9 +105,9 @@ class Mappers:
             mapped.note_places(claim.path[0], config)
         elif (made := user_claim(kind, config)) is not None:
             self._read_user_claim(node, made, mapped, client_id)
-        elif kind not in self._ignored and (
-            kind != _NOTE or config.text("user.session.note") not in _NOTES
-        ):
+        elif kind == _NOTE and config.text("user.session.note") in _NOTES:
+            _read_note(config, mapped)
+        elif kind not in self._ignored:
             remedy = _REMEDIES.get(kind, "give users the claim by users.* (docs/users.md)")
             self._report.leave_out(node.place, f"a mapper {quoted(kind)} is not known here", remedy)
 
@@ -100,19 +115,47 @@ class Mappers:
         self, node: Node, claim: UserClaim, mapped: Mapped, client_id: str | None
     ) -> None:
         config = node.below("config")
-        path = config.text("claim.name") or claim.name
+        name = config.text("claim.name") or claim.name
         made = claim
-        if self._owners.setdefault(path, claim.signature) != claim.signature:
-            own_name = f"{path} of {client_id}"
+        if not self._is_alone(split_path(name), claim.signature):
+            own_name = f"{claim.name} of {client_id}"
             if client_id is None or claim.is_nested or len(own_name) > MAX_NAME:
-                message = f"another mapper makes the claim {quoted(path)} of something else"
+                message = f"another mapper makes the claim {quoted(name)} of something else"
                 self._report.leave_out(node.place, message, "give one of the two another name")
                 return
-            mapped.sources[path] = own_name
+            mapped.sources[claim.name] = own_name
             made = rename(claim, own_name)
+        elif claim.is_nested:
+            self._report_shared(node, claim)
         self.user_claims[made.signature] = made
         mapped.note_places(claim.name, config)
         mapped.of_users.append(claim)
+
+    def _is_alone(self, path: ClaimPath, signature: tuple[str, ...]) -> bool:
+        """Return whether no mapper makes this claim, or one around or within it, of something else; note who makes it."""
+        around = [path[:length] for length in range(1, len(path))]
+        if path in self._around or not self._owners.keys().isdisjoint(around):
+            return False
+        self._around.update(around)
+        return self._owners.setdefault(path, signature) == signature
+
+    def _report_shared(self, node: Node, claim: UserClaim) -> None:
+        """Report members of one claim that were different ones at different clients or scopes."""
+        if claim.signature in self.user_claims:
+            return
+        owner = node.place.rpartition(".protocolMappers")[0]
+        first = self._first_owners.setdefault(claim.name, owner)
+        if first != owner:
+            message = f"applications with a claim within {quoted(claim.name)} get all members of it, those of {first}, too"
+            self._report.change(node.place, message)
+
+
+def _read_note(config: Node, mapped: Mapped) -> None:
+    """Note a claim by which some APIs know a service account."""
+    path = split_path(config.text("claim.name") or "client_id")
+    is_id = config.text("user.session.note") in _CLIENT_NOTES
+    if is_id and config.flag("access.token.claim") and path[0] not in PROTOCOL_CLAIMS:
+        mapped.client_ids.append(path)
 
 
 def _read_audience(node: Node, mapped: Mapped) -> None:

@@ -39,6 +39,8 @@ class Scopes:
     def __init__(self, members: RealmMembers, mappers: Mappers, found: Found) -> None:
         """Read them, and report those of other protocols."""
         self.by_name: dict[str, ClientScope] = {}
+        self.of_roles = _scopes_of_roles(members) - {OFFLINE}
+        """Scopes that only users with certain roles get, and so nobody here."""
         used = _used_by_clients(members)
         # First those of the operator: where two make one claim of different things, theirs counts.
         for node in sorted(members.lists["clientScopes"], key=_is_built_in):
@@ -55,6 +57,11 @@ class Scopes:
             found.report.leave_out(node.place, "a scope of SAML", "there is no SAML here")
             return
         shown = attributes.text("consent.screen.text") or ""
+        if name in self.of_roles:
+            message = f"only users with certain roles get the scope {quoted(name)}"
+            remedy = "if all users of its clients may have it, write it into api_scopes or identity_resources"
+            found.report.leave_out(node.place, message, remedy)
+            return
         self.by_name[name] = ClientScope(
             name=name,
             place=node.place,
@@ -82,6 +89,14 @@ def _used_by_clients(members: RealmMembers) -> frozenset[str]:
                     map(str, cast("list[object]", names) if isinstance(names, list) else ())
                 )
     return frozenset(used)
+
+
+def _scopes_of_roles(members: RealmMembers) -> frozenset[str]:
+    """Return the names of the scopes that are mapped to roles."""
+    by_client = members.settings.below("clientScopeMappings")
+    mappings = [*members.lists["scopeMappings"]]
+    mappings += [item for name, _ in by_client.members() for item in by_client.items(name)]
+    return frozenset(str(each.peek("clientScope")) for each in mappings)
 
 
 class Api(msgspec.Struct, kw_only=True):
