@@ -102,11 +102,13 @@ async def test_amr_of_userinfo_counts_for_nothing(app: ClientApp, github: GitHub
 
 @pytest.mark.rfc("6749#10.12")
 async def test_login_response_in_another_browser_or_at_another_callback_is_refused(
-    app: ClientApp, github: GitHub
+    app: ClientApp, github: GitHub, events: list[object]
 ) -> None:
     answer = github.answer(await app.authorize(acr_values="idp:github"))
     shared = answer.replace(CALLBACK, "/account/provider/callback")
     assert (await app.browser.get(shared)).status == 400
+    cause = "its answer came to a callback that is not its own"
+    assert ProviderSignInFailed(provider="github", cause=cause) in events
     kept = app.browser.cookies
     app.browser.forget_cookies()
     assert (await app.browser.get(answer)).status == 400

@@ -112,19 +112,23 @@ async def test_an_answer_comes_within_a_quarter_of_an_hour(
 @pytest.mark.rfc("9207#2.4")
 @pytest.mark.parametrize("answer", [{}, {"error": "access_denied", "code": None}])
 async def test_an_answer_from_another_issuer_is_refused(
-    fake: FakeProvider, come_back: ComeBack, answer: dict[str, str | None]
+    fake: FakeProvider, come_back: ComeBack, events: list[object], answer: dict[str, str | None]
 ) -> None:
     page = await come_back(answer | {"iss": "https://elsewhere.example"})
     assert (page.status, page.error) == (400, "invalid_request")
     assert fake.forms == []
+    cause = "the iss of its answer is that of another issuer"
+    assert ProviderSignInFailed(provider="upstream", cause=cause) in events
 
 
 @pytest.mark.rfc("9207#2.4")
 async def test_an_answer_names_its_issuer_where_the_provider_says_so(
-    fake: FakeProvider, come_back: ComeBack
+    fake: FakeProvider, come_back: ComeBack, events: list[object]
 ) -> None:
     fake.metadata = {"authorization_response_iss_parameter_supported": True}
     assert (await come_back()).status == 400
+    cause = "its answer lacks iss, which its metadata promises"
+    assert ProviderSignInFailed(provider="upstream", cause=cause) in events
     assert arrived(await come_back({"iss": fake.issuer}))
 
 

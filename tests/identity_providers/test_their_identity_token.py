@@ -52,6 +52,8 @@ BAD_CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
     "an expiry in words": ({"exp": "9999999999"}, "it does not say when it was issued and expires"),
     "no time of issue": ({"iat": None}, "it does not say when it was issued and expires"),
     "from the future": ({"iat": timedelta(seconds=600)}, "it is from the future"),
+    "not valid yet": ({"nbf": timedelta(seconds=600)}, "it is not valid yet"),
+    "not valid until never": ({"nbf": "soon"}, "it is not valid yet"),
     "another nonce": ({"nonce": "another"}, "its nonce is wrong"),
     "no nonce": ({"nonce": None}, "its nonce is wrong"),
     "another access token": (

@@ -41,6 +41,7 @@ def check_id_token(
     audience, azp, sub = claims.get("aud"), claims.get("azp"), claims.get("sub")
     audiences = audiences_of(audience)
     expires, issued, at = [_read_seconds(claims.get(name)) for name in ("exp", "iat", "auth_time")]
+    begins = _read_seconds(claims.get("nbf") or 0)
     past, future = now - clock_skew, now + clock_skew
     at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token or "")["alg"])
     nonce = str(claims.get("nonce", "")).encode()
@@ -57,10 +58,11 @@ def check_id_token(
         ),
         (azp not in (None, client_id), "it was issued to another client"),
         (not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT, "it names nobody"),
-        # Numbers 9 and 10: the times, with leeway for clocks that differ.
+        # Numbers 9 and 10, and RFC 7519 §4.1.5: the times, with leeway for clocks that differ.
         (expires is None or issued is None, "it does not say when it was issued and expires"),
         (expires is not None and expires <= past, "it has expired"),
         (issued is not None and issued > future, "it is from the future"),
+        (begins is None or begins > future, "it is not valid yet"),
         # Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8).
         (not compare_digest(nonce, pending.nonce.encode()), "its nonce is wrong"),
         (

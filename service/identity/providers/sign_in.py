@@ -126,12 +126,9 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         provider = self.find_provider(pending.provider)
         if provider is None or provider.issuer != pending.issuer:
             raise InvalidRequest("the identity provider is registered no more")
-        # The issuer is compared if it is sent, and missed if this provider always sends it (RFC 9207 §2.4).
-        iss = params.get("iss")
-        has_own = OWN_NAME in self._find_callback(provider)
-        is_elsewhere = callback_of != (provider.name if has_own else None)
-        is_wrong = iss != pending.issuer and (iss is not None or pending.issuer_is_sent)
-        if is_elsewhere or (is_wrong and pending.issuer):
+        problem = self._find_other_sender(pending, provider, params, callback_of)
+        if problem is not None:
+            self.emit(ProviderSignInFailed(provider=provider.name, cause=problem))
             raise InvalidRequest("the answer is not from the identity provider that was asked")
         attempt = new_attempt()
         marker = Spent(attempt=attempt, at=clock())
@@ -140,6 +137,26 @@ class ProviderSignIn(msgspec.Struct, frozen=True, kw_only=True):
         if not was_won(before, attempt=attempt):
             raise InvalidRequest("this answer has been used")
         return pending, provider
+
+    def _find_other_sender(
+        self,
+        pending: PendingSignIn,
+        provider: IdentityProvider,
+        params: Params,
+        callback_of: str | None,
+    ) -> str | None:
+        """Return why the answer may be another server's (RFC 9207 §2.4); None where nothing says so."""
+        iss = params.get("iss")
+        has_own = OWN_NAME in self._find_callback(provider)
+        if callback_of != (provider.name if has_own else None):
+            return "its answer came to a callback that is not its own"
+        if iss == pending.issuer or not pending.issuer:
+            return None
+        if iss is not None:
+            return "the iss of its answer is that of another issuer"
+        return (
+            "its answer lacks iss, which its metadata promises" if pending.issuer_is_sent else None
+        )
 
     async def finish(
         self,
