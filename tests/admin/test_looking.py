@@ -144,6 +144,13 @@ async def test_used_code_is_explained(admin: Admin, app: ClientApp) -> None:
     assert facts["state"] == "inactive: it was used"
 
 
+async def test_only_what_the_header_of_a_foreign_jwt_has_is_shown(admin: Admin) -> None:
+    header = urlsafe_b64encode(b'{"alg":"RS256"}').decode().rstrip("=")
+    facts = await explain(admin, f"{header}.e30.AAAA")
+    shown = {name: value for name, value in facts.items() if name.endswith("(unverified)")}
+    assert shown == {"alg (unverified)": "RS256"}
+
+
 async def test_request_is_explained(admin: Admin, app: ClientApp) -> None:
     facts = await explain(admin, app.url(redirect_uri="https://evil.example/"))
     assert (facts["kind"], facts["parameter"]) == ("authorization request", "redirect_uri")

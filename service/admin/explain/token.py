@@ -152,7 +152,7 @@ async def _explain_workload(parts: Parts, token: str) -> Facts | None:
     presented = workloads.find(request)
     if presented is None:
         return None
-    sub = str(presented.unverified_claims.get("sub"))
+    sub = str(presented.unverified_claims.get("sub") or "none")
     facts = {"kind": "token of a workload (JWT)", "issuer": presented.issuer.name, "subject": sub}
     try:
         await workloads.verify(presented, request.now)
@@ -343,8 +343,8 @@ def _list_header(token: str) -> Facts:
         header = jose.unverified_header(token)
     except JwtRefused:
         return {}
-    names = ("typ", "alg", "kid")
-    return {f"{name} (unverified)": str(header.get(name))[:LONGEST_SHOWN] for name in names}
+    names = [name for name in ("typ", "alg", "kid") if header.get(name) is not None]
+    return {f"{name} (unverified)": str(header[name])[:LONGEST_SHOWN] for name in names}
 
 
 _KINDS: Mapping[HandleKind, tuple[str, Callable[[Parts, Handle], Awaitable[Facts]]]] = {
