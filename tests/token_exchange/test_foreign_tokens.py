@@ -90,7 +90,7 @@ async def test_an_actor_of_another_issuer_is_named_with_it_and_a_local_one_alone
     assert acting == [{"sub": "partner:their-alice", "idp": "partner"}, {"sub": "818727"}]
 
 
-async def test_a_user_of_the_store_acts_as_that_user_whoever_names_it(
+async def test_a_user_of_the_store_acts_as_that_user_also_where_an_issuer_names_it(
     service: RunningService, partner: Partner, config: dict[str, Any]
 ) -> None:
     config["trusted_issuers"][0] |= {"subject": "{sub}", "existing_user": True}
