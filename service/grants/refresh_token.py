@@ -9,9 +9,9 @@ import msgspec
 
 from service.events.tokens import RefreshTokenReused
 from service.identity.sessions import Sessions
-from service.model.authorization import Authorization, RefreshToken, Spent
+from service.model.authorization import Authorization, Confirmation, RefreshToken, Spent
 from service.model.client import Client, Permissions
-from service.model.handle import parse_refresh_token
+from service.model.handle import Handle, parse_refresh_token
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
@@ -24,6 +24,7 @@ from service.tokens.refresh_token import (
     MintedRefreshToken,
     is_of_family,
     open_claims,
+    proves_key_of_used,
 )
 from service.tokens.requested_access import continue_grant
 from service.tokens.target import Targets
@@ -58,7 +59,7 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
             await self.active_tokens.check_source(authorization.source)
         record = _find_usable(found, request.client, now=request.now)
         if found is None or record is None:
-            return await self.revocation.end_replayed(authorization, RefreshTokenReused)
+            return await self._refuse_used(handle, authorization, request.cnf)
         _check_record(record, request)
         registry = self.registry.current
         permissions = registry.permissions_of(request.client)
@@ -81,6 +82,16 @@ class RefreshTokenGrant(msgspec.Struct, frozen=True):
             session_use=() if session is None else self.sessions.note_use(session),
             user_claims=None if request.client.update_access_token_claims_on_refresh else kept,
         )
+
+    async def _refuse_used(
+        self, handle: Handle, authorization: Authorization, cnf: Confirmation | None
+    ) -> InvalidGrant:
+        """Return the refusal, and end the family unless the token is bound to a key that is not proven (RFC 9449 §5)."""
+        if not proves_key_of_used(handle, authorization, cnf):
+            return InvalidGrant(
+                "the refresh token is bound to a key that the request does not prove"
+            )
+        return await self.revocation.end_replayed(authorization, RefreshTokenReused)
 
     async def _find_claims(
         self, authorization: Authorization, client: Client, permissions: Permissions

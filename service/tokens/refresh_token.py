@@ -2,9 +2,9 @@
 
 Nothing is written here: the issuer writes all that belongs to one response in one step.
 
-The last bytes of a token's secret are a keyed hash of the others, under the family's key. So a used
-one is recognised without a record of it, and the records of a family take no more room than one.
-Both derivations are keyed BLAKE2b (RFC 7693 §2.9): a quarter of HMAC's time, 6 % of a rotation.
+The last bytes of a token's secret are keyed hashes of the others, under the family's key. So a used
+one is recognised without a record of it, and whether its sender has the key of DPoP or of a certificate
+that it was bound to; the records of a family take no more room than one. The derivations are keyed BLAKE2b (RFC 7693 §2.9): a quarter of HMAC's time, 6 % of a rotation.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ _RANDOM = 20
 """Random bytes of a secret, which cannot be guessed even from the token before (RFC 6749 §10.10)."""
 
 _CODE = 12
+_OF_FAMILY = 8
+"""Bytes of the code that are the same whatever key the token is bound to."""
+
 _IN_TEXT = slice(-49, -6)
 """The place of the secret in a handle: before the checksum."""
 
@@ -109,8 +112,8 @@ def begin_family(
     access_lifetime: int = 0,
 ) -> MintedRefreshToken:
     """Mint the first token of a family; its access token, if there is one, lasts for `access_lifetime` seconds."""
-    handle = _token_of_family(authorization, random_bytes(_RANDOM))
-    now = clock()
+    cnf, now = _key_to_bind(client, authorization.cnf), clock()
+    handle = _token_of_family(authorization, random_bytes(_RANDOM), cnf)
     ends_at = _end_of_family(authorization, client, now)
     ttl = _lifetime(client, ends_at - now)
     until = now + max(ttl, access_lifetime)
@@ -118,7 +121,7 @@ def begin_family(
         seed=random_text(32),
         ends_at=ends_at,
         sealed_claims=_seal_claims(user_claims, handle),
-        cnf=_key_to_bind(client, authorization.cnf),
+        cnf=cnf,
         authorization_until=until,
     )
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
@@ -156,7 +159,9 @@ def rotate(
     """
     text, seed = token.handle.text.encode(), token.record.seed.encode()
     derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
-    following, before = _token_of_family(token.authorization, derived), token.record
+    before = token.record
+    # Not the key that binds it now: requests that race would get several successors, one for each key.
+    following = _token_of_family(token.authorization, derived, before.cnf)
     ttl = _lifetime(client, before.ends_at - now)
     until = _authorization_until(before, client, now, now + ttl)
     record = RefreshToken(
@@ -242,9 +247,27 @@ def is_of_family(token: Handle, authorization: Authorization) -> bool:
     """Return whether the family ever had this token; one without a record was used long ago."""
     if authorization.family_key is None or token.is_loaded:
         return False
+    random, code = _split(token)
+    expected = _code(authorization.family_key, random)
+    return secrets.compare_digest(expected[:_OF_FAMILY], code[:_OF_FAMILY])
+
+
+def proves_key_of_used(
+    token: Handle, authorization: Authorization, cnf: Confirmation | None
+) -> bool:
+    """Return whether a used token was bound to no key, or to this one, of which the request has the proof."""
+    if authorization.family_key is None or token.is_loaded:
+        return True
+    random, code = _split(token)
+    keys = {None, cnf}
+    return any(
+        secrets.compare_digest(_code(authorization.family_key, random, key), code) for key in keys
+    )
+
+
+def _split(token: Handle) -> tuple[bytes, bytes]:
     secret = decode_base64url(token.text[_IN_TEXT])
-    code = _code(authorization.family_key, secret[:_RANDOM])
-    return secrets.compare_digest(code, secret[_RANDOM:])
+    return secret[:_RANDOM], secret[_RANDOM:]
 
 
 def open_claims(record: RefreshToken, token: Handle) -> Mapping[str, object]:
@@ -272,13 +295,21 @@ def _cipher(token: Handle) -> AESGCM:
     return AESGCM(blake2b(token.text.encode(), digest_size=32, person=b"user claims").digest())
 
 
-def _token_of_family(authorization: Authorization, random: bytes) -> Handle:
-    code = _code(authorization.family_key or "", random)
+def _token_of_family(
+    authorization: Authorization, random: bytes, cnf: Confirmation | None
+) -> Handle:
+    code = _code(authorization.family_key or "", random, cnf)
     return handle_from_secret("refresh_token", authorization.id, random + code)
 
 
-def _code(family_key: str, random: bytes) -> bytes:
-    return blake2b(random, key=family_key.encode(), digest_size=_CODE).digest()
+def _code(family_key: str, random: bytes, cnf: Confirmation | None = None) -> bytes:
+    """Return what shows that a token is of the family, whose last bytes tell the key that it is bound to, if any."""
+    key = family_key.encode()
+    code = blake2b(random, key=key, digest_size=_CODE).digest()
+    if cnf is None:
+        return code
+    bound = random + cnf.thumbprint.encode()
+    return code[:_OF_FAMILY] + blake2b(bound, key=key, digest_size=_CODE - _OF_FAMILY).digest()
 
 
 def _lifetime(client: Client, left: int) -> int:

@@ -11,6 +11,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
+from tests.token.test_refresh_at_the_edge import forget
 
 pytestmark = pytest.mark.rfc("9449#5")
 
@@ -52,6 +53,43 @@ async def test_a_bearer_refresh_token_of_a_public_client_is_bound_once_a_refresh
     another = DpopKey(service.issuer).header()
     assert (await public.refresh(refresh_token, headers=another)).refusal == (400, "invalid_grant")
     assert (await public.refresh(refresh_token, headers=key.header()))["token_type"] == "DPoP"
+
+
+@pytest.mark.rfc("9700#4.14.2")
+@pytest.mark.parametrize("long_ago", [False, True], ids=["lately", "long ago"])
+@pytest.mark.parametrize("proof", ["another key", "no key", "its key"])
+async def test_a_used_bound_refresh_token_ends_its_family_only_with_its_key(
+    service: RunningService,
+    app_of: Callable[[str], ClientApp],
+    key: DpopKey,
+    proof: str,
+    long_ago: bool,
+) -> None:
+    spa = app_of("spa")
+    used = await spa.redeem(await spa.code(scope=OFFLINE), headers=key.header())
+    following = await spa.refresh(used["refresh_token"], headers=key.header())
+    if long_ago:
+        await forget(service, used["refresh_token"])
+    sender = {"another key": DpopKey(service.issuer), "its key": key}.get(proof)
+    headers = {} if sender is None else sender.header()
+    refused = await spa.refresh(used["refresh_token"], headers=headers)
+    assert refused.refusal == (400, "invalid_grant")
+    last = await spa.refresh(following["refresh_token"], headers=key.header())
+    assert last.status == (400 if proof == "its key" else 200)
+
+
+@pytest.mark.rfc("7009#2.1")
+async def test_a_used_bound_refresh_token_still_revokes_its_family(
+    service: RunningService, app_of: Callable[[str], ClientApp], key: DpopKey
+) -> None:
+    spa = app_of("spa")
+    used = await spa.redeem(await spa.code(scope=OFFLINE), headers=key.header())
+    following = await spa.refresh(used["refresh_token"], headers=key.header())
+    await forget(service, used["refresh_token"])
+    form = {"token": used["refresh_token"], "client_id": "spa"}
+    assert (await service.post("/connect/revocation", **form)).status == 200
+    last = await spa.refresh(following["refresh_token"], headers=key.header())
+    assert last.refusal == (400, "invalid_grant")
 
 
 async def test_a_confidential_client_may_refresh_with_another_key(

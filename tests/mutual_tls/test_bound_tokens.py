@@ -97,6 +97,19 @@ async def test_a_refresh_token_of_a_public_client_is_bound_to_its_certificate(
     assert last.status == 200
 
 
+@pytest.mark.rfc("8705#4", "9700#4.14.2")
+async def test_a_used_refresh_token_with_another_certificate_does_not_end_its_family(
+    app_of: Callable[[str], ClientApp], own: Certified
+) -> None:
+    spa = app_of("spa")
+    used = await spa.redeem(await spa.code(scope=OFFLINE), headers=own.headers())
+    following = await spa.refresh(used["refresh_token"], headers=own.headers())
+    refused = await spa.refresh(used["refresh_token"], headers=self_signed().headers())
+    assert refused.refusal == (400, "invalid_grant")
+    last = await spa.refresh(following["refresh_token"], headers=own.headers())
+    assert last.status == 200
+
+
 @pytest.mark.rfc("8705#6.3")
 async def test_a_confidential_client_may_refresh_with_another_certificate(
     app: ClientApp, own: Certified
