@@ -45,9 +45,7 @@ def check_id_token(
     past, future = now - clock_skew, now + clock_skew
     at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token or "")["alg"])
     nonce = str(claims.get("nonce", "")).encode()
-    oldest = pending.began_at if pending.anew else 0
-    if pending.max_age is not None:
-        oldest = max(oldest, pending.began_at - pending.max_age)
+    oldest = _find_oldest_sign_in(pending)
     problems = (
         # Numbers 2 to 5 of the section: the parties.
         (claims.get("iss") != pending.issuer, "another issuer made it"),
@@ -78,6 +76,14 @@ def check_id_token(
     for is_wrong, problem in problems:
         if is_wrong:
             raise ProviderRefused(f"its identity token: {problem}")
+
+
+def _find_oldest_sign_in(pending: PendingSignIn) -> int:
+    """Return the earliest auth_time that max_age and prompt=login accept."""
+    oldest = pending.began_at if pending.anew else 0
+    if pending.max_age is None:
+        return oldest
+    return max(oldest, pending.began_at - pending.max_age)
 
 
 def combine_documents(
