@@ -59,9 +59,10 @@ class FoundUser(msgspec.Struct, frozen=True, kw_only=True):
 class Found:
     """Collects what a source holds; users come one by one from the source's function."""
 
-    def __init__(self, report: Report) -> None:
-        """Begin with nothing."""
+    def __init__(self, report: Report, *, has_jwks: bool) -> None:
+        """Begin with nothing; `has_jwks`: the operator has given public keys."""
         self.report = report
+        self._has_jwks = has_jwks
         self.issuer: str | None = None
         """The issuer, where the source names it."""
         self.default_issuer = "http://localhost:8080"
@@ -82,6 +83,9 @@ class Found:
         places: Mapping[tuple[str, str], str] = _NO_PLACES,
     ) -> None:
         """Add an entry of the registry; members without a value are left out. `places` has, by key and item, those of items of its lists."""
+        called = values.get("client_id") or values.get("name")
+        if isinstance(called, str):
+            self.report.name(place, called)
         present = {name: value for name, value in values.items() if value is not None}
         self.sections.setdefault(section, []).append(Entry(place, present, places))
 
@@ -92,6 +96,11 @@ class Found:
     def add_key(self, place: str, jwk: Mapping[str, object]) -> None:
         """Add a key that tokens of the old server are verified by; only its public members are kept."""
         self.keys.append((place, jwk))
+
+    def ask_for_keys(self, place: str, reason: str, what_to_do: str) -> None:
+        """Report a key that is not in the source, unless the operator has given keys."""
+        if not self._has_jwks:
+            self.report.leave_out(place, reason, what_to_do)
 
     @contextmanager
     def taking(self, place: str) -> Generator[None]:

@@ -229,4 +229,5 @@ class UserJudge:
             )
 
     def _leave_out(self, user: FoundUser, reason: str) -> None:
-        self._report.leave_out(user.place, reason, BY_HAND)
+        sub = quoted(user.entry.get("sub", ""))
+        self._report.leave_out(user.place, f"{reason} (user {sub})", BY_HAND)

@@ -169,4 +169,8 @@ def each_record(items: Iterable[tuple[str, object]], found: Found) -> Iterator[R
     """Yield each object of a list; anything else is left out."""
     for place, value in items:
         with found.taking(place):
-            yield Record(place, value)
+            record = Record(place, value)
+            client_id = record.get("client_id") or record.get("ClientId")
+            if isinstance(client_id, str):
+                found.report.name(place, client_id)
+            yield record

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from service.takeover.node import quoted
+
 MAX_ROWS = 10_000
 """Rows of a list that are shown; the others are counted."""
+_ENTRY = re.compile(r"[^\[]*\[\d+\]")
+"""The begin of a place, up to the entry that it is in."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -29,10 +34,15 @@ class Report:
         self.not_taken: list[Row] = []
         self.further = Counter[str]()
         """Rows that are not shown, by list."""
+        self._names: dict[str, str] = {}
 
     def take(self, kind: str, count: int = 1) -> None:
         """Count what was taken, such as `clients`."""
         self.taken[kind] += count
+
+    def name(self, place: str, name: str) -> None:
+        """Say the name of the entry at a place, which rows about it show."""
+        self._names[place] = name
 
     def change(self, place: str, reason: str) -> None:
         """Note what works differently from now on."""
@@ -57,10 +67,21 @@ class Report:
         """Return the report for programs."""
         return {
             "taken": dict(sorted(self.taken.items())),
-            "changed": [{"place": row.place, "reason": row.reason} for row in self.changed],
-            "not_taken": [msgspec.structs.asdict(row) for row in self.not_taken],
+            "changed": self._as_objects(self.changed, ("place", "reason")),
+            "not_taken": self._as_objects(self.not_taken, ("place", "reason", "what_to_do")),
             **({"not_shown": dict(sorted(self.further.items()))} if self.further else {}),
         }
+
+    def _as_objects(self, rows: Sequence[Row], members: Sequence[str]) -> list[dict[str, str]]:
+        return [
+            {each: getattr(row, each) for each in members}
+            | ({} if (name := self._name_of(row)) is None else {"name": _visible(name)})
+            for row in rows
+        ]
+
+    def _name_of(self, row: Row) -> str | None:
+        entry = _ENTRY.match(row.place)
+        return self._names.get(entry[0]) if entry else None
 
     def lines(self) -> Iterator[str]:
         """Yield the report for people."""
@@ -75,7 +96,9 @@ class Report:
         ):
             yield from ["", title] if rows else ()
             for row in rows:
-                yield f"  {row.place}: {row.reason}"
+                called = self._name_of(row)
+                of = "" if called is None else f" of {_visible(quoted(called))}"
+                yield f"  {row.place}{of}: {row.reason}"
                 yield from [f"    {row.what_to_do}"] if row.what_to_do else ()
             if self.further[name]:
                 yield f"  … and {self.further[name]} more"

@@ -57,7 +57,7 @@ def take_over(asked: Takeover) -> Report:
     Raise Unreadable, IssuerRefused or FolderRefused.
     """
     report = Report()
-    found = Found(report)
+    found = Found(report, has_jwks=asked.jwks is not None)
     found.set("path_aliases", [asked.kind])
     try:
         users = SOURCES[asked.kind](asked.path, found)

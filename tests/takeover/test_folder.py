@@ -22,7 +22,7 @@ def test_an_import_of_a_whole_realm_exits_with_0_and_can_be_checked(
 def test_an_import_that_leaves_something_out_exits_with_4(import_realm: Import) -> None:
     result = import_realm(a_realm(clients=[a_client(webOrigins=["*"])]))
     assert result.exit_code == 4
-    assert "clients[0].webOrigins[0]: every origin" in result.stdout
+    assert 'clients[0].webOrigins[0] of "web": every origin' in result.stdout
 
 
 def test_an_import_without_out_writes_nothing(import_realm: Import, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from service.model.registry import IDENTITY_RESOURCES
 from service.takeover.found import Found, FoundUser
-from service.takeover.hydra.clients import OFFLINE, read_client, scopes_of
+from service.takeover.hydra.clients import OFFLINE, client_id_of, read_client, scopes_of
 from service.takeover.node import quoted
 from service.takeover.reading import read_members, unreadable
 from service.takeover.record import Record
@@ -35,6 +35,7 @@ def _read_records(path: Path, found: Found) -> Iterator[Record]:
         if node.key in {"", _ITEMS}:
             with found.taking(node.place):
                 record = Record(node.place, node.value)
+                found.report.name(node.place, client_id_of(record))
                 scopes_of(record)
                 record.texts("audience")
                 yield record

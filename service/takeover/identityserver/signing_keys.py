@@ -31,13 +31,13 @@ def _add_managed_key(record: Record, found: Found) -> None:
     if record.text("Use") not in (None, "signing"):
         return
     if record.flag("DataProtected", default=False):
-        found.report.leave_out(record.place, "the key is encrypted by ASP.NET Core", _REMEDY)
+        found.ask_for_keys(record.place, "the key is encrypted by ASP.NET Core", _REMEDY)
         return
     try:
         content = Record(record.below("Data"), parse_json(record.text("Data") or ""))
         key = _rsa(content, "Id")
     except ValueError:
-        found.report.leave_out(record.place, "its Data is no RSA key", _REMEDY)
+        found.ask_for_keys(record.place, "its Data is no RSA key", _REMEDY)
         return
     found.add_key(record.place, {**key, "alg": record.text("Algorithm") or "RS256"})
 

@@ -90,6 +90,7 @@ class Clients:
 
     def _read_one(self, node: Node) -> FoundClient | None:
         client_id, report = node.required_text("clientId"), self._found.report
+        report.name(node.place, client_id)
         if client_id in BUILT_IN:
             return None
         if (node.text("protocol") or "openid-connect") != "openid-connect":

@@ -67,6 +67,9 @@ class Credentials:
         if not (item.has("secretData") and item.has("credentialData")):
             self._leave_out(item, "a password without its hash", _NEW_PASSWORD)
             return
+        if self._password is not None:
+            self._leave_out(item, "a second password", "nothing to do: the first one counts")
+            return
         written = {key: item.parsed(key).value for key in ("credentialData", "secretData")}
         self._password = json.dumps(written, separators=(",", ":"))
 

@@ -25,8 +25,8 @@ class Export(msgspec.Struct, frozen=True):
     """The files of a realm."""
 
     realm: Path
-    users: tuple[Path, ...]
-    """Files with users only, in their order."""
+    users: tuple[tuple[int, Path], ...]
+    """Files with users only, in the order of their numbers."""
 
 
 class RealmMembers(msgspec.Struct, frozen=True):
@@ -54,8 +54,7 @@ def find_export(path: Path) -> Export:
         raise unreadable(path, "", reason)
     name = realms[0].removesuffix(_REALM)
     found = [match for each in files if (match := _USERS.fullmatch(each)) and match[1] == name]
-    ordered = sorted(found, key=lambda match: int(match[2]))
-    return Export(path / realms[0], tuple(path / match[0] for match in ordered))
+    return Export(path / realms[0], tuple(sorted((int(each[2]), path / each[0]) for each in found)))
 
 
 def read_realm(export: Export) -> RealmMembers:
@@ -91,10 +90,10 @@ def read_users(export: Export, *, only_files: bool = False) -> Iterator[Node]:
         for node in read_members(export.realm, skip=_LISTS):
             if node.key == "users" and "[" in node.place:
                 yield node
-    for at, file in enumerate(export.users):
+    for number, file in export.users:
         for node in read_members(file):
             if node.key == "users" and "[" in node.place:
-                yield Node(f"users-{at}/{node.place}", node.value, node.key)
+                yield Node(f"users-{number}/{node.place}", node.value, node.key)
 
 
 def _is_service_account(node: Node) -> bool:

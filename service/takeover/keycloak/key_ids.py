@@ -54,7 +54,7 @@ def add_signing_keys(members: RealmMembers, found: Found) -> None:
     """Add the public half of each key by which the realm has signed and that it publishes."""
     components = members.settings.below("components")
     if not components.has(_PROVIDERS):
-        found.report.leave_out("components", "the export has no keys", _BY_JWKS)
+        found.ask_for_keys("components", "the export has no keys", _BY_JWKS)
         return
     for node in components.items(_PROVIDERS):
         with found.taking(node.place):
@@ -66,7 +66,7 @@ def add_signing_keys(members: RealmMembers, found: Found) -> None:
                 continue
             written = next((name for name in _MEMBERS if _first(config, name)), None)
             if written is None:
-                found.report.leave_out(node.place, "the export has no private key of it", _BY_JWKS)
+                found.ask_for_keys(node.place, "the export has no private key of it", _BY_JWKS)
                 continue
             found.add_key(node.place, _public_jwk(config, written))
 

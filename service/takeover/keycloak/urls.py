@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from service.takeover.node import Node
+from service.takeover.node import Node, quoted
 from service.takeover.report import Report
 
 _SEPARATOR = "##"
@@ -39,7 +39,7 @@ def read_uris(node: Node, report: Report) -> ClientUris:
     for item in node.items("redirectUris"):
         uri = _absolute(item, root, report)
         if uri is not None and "*" in uri:
-            report.leave_out(item.place, "a pattern of redirect URIs", _LIST_EACH)
+            report.leave_out(item.place, f"a pattern of redirect URIs: {quoted(uri)}", _LIST_EACH)
             origin = _origin_of(uri)
             origins_of_patterns |= {origin: item.place} if origin else {}
         elif uri is not None:
@@ -67,7 +67,8 @@ def _read_post_logout_uris(attributes: Node, root: str, uris: ClientUris, report
         elif uri not in {"", "-"}:
             absolute = _absolute(Node(written.place, uri), root, report)
             if absolute is not None and "*" in absolute:
-                report.leave_out(written.place, "a pattern of URIs", _LIST_EACH)
+                reason = f"a pattern of URIs: {quoted(absolute)}"
+                report.leave_out(written.place, reason, _LIST_EACH)
             elif absolute is not None:
                 uris.post_logout_redirect_uris[absolute] = written.place
 
@@ -80,7 +81,8 @@ def _absolute(item: Node, root: str, report: Report) -> str | None:
     if uri.startswith("/") and web_host(root):
         return root + uri
     if uri != "":
-        message = "it is relative to nothing that the export names" if uri[0] == "/" else "any URI"
+        relative = f"{quoted(uri)} is relative to nothing that the export names"
+        message = relative if uri[0] == "/" else "any URI"
         report.leave_out(item.place, message, _LIST_EACH)
     return None
 

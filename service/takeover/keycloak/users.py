@@ -74,7 +74,8 @@ class RealmUsers:
     def _report_what_is_left(self, node: Node, sub: str) -> None:
         actions = node.texts("requiredActions")
         if actions:
-            message = f"user {quoted(sub)} has to do something at the next sign-in"
+            named = ", ".join(map(quoted, actions))
+            message = f"user {quoted(sub)} has to do something at the next sign-in: {named}"
             remedy = "tell the user; a password that has to be changed: set enabled: false or another password"
             self._found.report.leave_out(f"{node.place}.requiredActions", message, remedy)
         if node.has("federationLink"):

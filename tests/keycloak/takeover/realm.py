@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import httpx2
@@ -36,17 +36,30 @@ CONFIDENTIAL: dict[str, Any] = {"publicClient": False, "clientAuthenticatorType"
 NO_FLOW = {"standardFlowEnabled": False, "directAccessGrantsEnabled": False}
 
 
+class FreshToken(httpx2.Auth):
+    """A token of the administrator's for each request, because one ends after a minute, which a busy machine needs for the realm alone."""
+
+    requires_response_body = True
+
+    def __init__(self, url: str) -> None:
+        form = {"grant_type": "password", "client_id": "admin-cli"} | ADMIN
+        endpoint = f"{url}/realms/master/protocol/openid-connect/token"
+        self._ask = httpx2.Request("POST", endpoint, data=form)
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        """Send the request with the token that another one has got."""
+        answer = yield self._ask
+        token = answer.raise_for_status().json()["access_token"]
+        request.headers["Authorization"] = f"Bearer {token}"
+        yield request
+
+
 class Keycloak:
     """The admin API."""
 
     def __init__(self, url: str) -> None:
-        """Get a token of the administrator's."""
-        form = {"grant_type": "password", "client_id": "admin-cli"} | ADMIN
-        token = httpx2.post(
-            f"{url}/realms/master/protocol/openid-connect/token", data=form, timeout=120
-        )
-        headers = {"Authorization": f"Bearer {token.raise_for_status().json()['access_token']}"}
-        self.http = httpx2.Client(base_url=f"{url}/admin/realms", headers=headers, timeout=120)
+        base = f"{url}/admin/realms"
+        self.http = httpx2.Client(base_url=base, auth=FreshToken(url), timeout=120)
 
     def build(self, at: Addresses, passkey: Passkey) -> None:
         """Make the realm; client scopes of one's own come last, because a realm that names some gets no others."""
