@@ -368,6 +368,9 @@ class _Transport(asyncio.Transport):
         head, _, body = bytes(data).decode().rpartition("\r\n")
         self._happened.append(body or head.split()[1])
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def close(self) -> None:
         self._happened.append("closed")
 
@@ -445,6 +448,41 @@ async def test_an_answer_that_is_ready_when_the_server_ends_is_sent() -> None:
     lane.begin_to_close()
     await lane.close(timeout=1)
     assert happened[:3] == ["made", "sent", "closed"]
+
+
+async def _hang(*_: object) -> Never:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+@pytest.mark.rfc("9110#15.6.4")
+async def test_request_that_is_cut_off_when_the_server_ends_gets_an_answer() -> None:
+    happened: list[str] = []
+    lane = _at_once(happened)
+    lane.answer = _hang
+    _ask(lane, happened)
+    lane.begin_to_close()
+    (hanging,) = (each.answering for each in lane.connections)
+    await lane.close(timeout=0.01)
+    assert happened == ["503", "closed"]
+    assert hanging is not None
+    hanging.cancel()
+
+
+@pytest.mark.rfc("9110#15.6.4")
+async def test_request_whose_handler_is_cancelled_gets_an_answer() -> None:
+    happened: list[str] = []
+    lane = _at_once(happened)
+    lane.answer = _hang
+    _ask(lane, happened)
+    await asyncio.sleep(0)
+    (hanging,) = (each.answering for each in lane.connections)
+    assert hanging is not None
+    hanging.cancel()
+    await asyncio.wait([hanging])
+    assert happened == ["503", "closed"]
+    await asyncio.wait_for(lane.wait_until_quiet(), 1)
+    lane.begin_to_close()
 
 
 def _connections() -> Connections:

@@ -34,10 +34,12 @@ _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
 
-_CANNOT_BE_WRITTEN = (
-    b"HTTP/1.1 500 Internal Server Error\r\nServer: token-service\r\nCache-Control: no-store\r\n"
-    b"X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_LAST_FIELDS = (
+    b"Server: token-service\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+    b"Connection: close\r\nContent-Length: 0\r\n\r\n"
 )
+_CANNOT_BE_WRITTEN = _STATUS_LINES[HTTPStatus.INTERNAL_SERVER_ERROR] + _LAST_FIELDS
+_CUT_OFF = _STATUS_LINES[HTTPStatus.SERVICE_UNAVAILABLE] + _LAST_FIELDS
 
 
 class Lane(msgspec.Struct, kw_only=True, eq=False):
@@ -103,7 +105,7 @@ class Lane(msgspec.Struct, kw_only=True, eq=False):
             await asyncio.wait(answers, timeout=timeout)
         self._send_ready()
         for connection in tuple(self.connections):
-            connection.abort()
+            connection.cut_off()
 
     def _answers(self) -> list[asyncio.Task[None]]:
         return [each.answering for each in self.connections if each.answering]
@@ -233,8 +235,26 @@ class LaneConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def cut_off(self) -> None:
+        """Close the connection; a request that still runs gets no other answer than this one (RFC 9110 §15.6.4)."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or not self._is_busy:
+            self.abort()
+            return
+        self._is_busy, self.answering = False, None
+        transport.write(_CUT_OFF)
+        if self.unsent_bytes:
+            self.abort()  # closing would wait for the client to read
+        else:
+            transport.close()
+
     async def _answer(self, answering: Awaitable[Answer]) -> None:
-        self._lane.send_soon(self, await answering)
+        try:
+            answer = await answering
+        except asyncio.CancelledError:
+            self.cut_off()
+            raise
+        self._lane.send_soon(self, answer)
 
     def send(self, answer: Answer) -> None:
         """Send the answer to the request that has come last."""
