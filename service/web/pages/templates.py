@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -32,6 +32,10 @@ FILTERS = ("local", "ago", "date", "date_time", "span", "iso")
 
 CONSTANT = ("_", "url", "has_asset")
 """The functions of templates whose value for the same arguments is the same on every page of a language, but for files of tenants."""
+
+
+GIVING = (nodes.Name, nodes.Macro, nodes.Import, nodes.FromImport)
+"""The nodes of a template that can give a name to something of its own."""
 
 
 class Names(dict[str, Any]):
@@ -141,14 +145,18 @@ class Constants(NodeTransformer):
 
     def __init__(self, environment: jinja2.Environment, parsed: nodes.Template) -> None:
         known: Any = environment.globals
-        own = Counter(_names_given_in(parsed))
+        giving = list(
+            parsed.find_all(GIVING)
+        )  # a walk through a template takes as long as parsing it
+        own = Counter(_names_given_by(giving))
         self._constant: Mapping[str, Callable[..., Any]] = {
             name: known[name] for name in CONSTANT if name not in own
         }
         self.modules: Mapping[str, object] = {
             one.target: environment.get_template(one.template.value).module
-            for one in parsed.find_all(nodes.Import)
-            if isinstance(one.template, nodes.Const)
+            for one in giving
+            if isinstance(one, nodes.Import)
+            and isinstance(one.template, nodes.Const)
             and not one.with_context
             and own[one.target] == 1
         }
@@ -196,17 +204,20 @@ def _is_constant(value: nodes.Node) -> bool:
     return isinstance(value, nodes.Const) and FOLDER not in str(value.value)
 
 
-def _names_given_in(parsed: nodes.Template) -> Iterator[str]:
+def _names_given_by(giving: Iterable[nodes.Node]) -> Iterator[str]:
     """Yield every name that a template gives to something of its own, as often as it does."""
-    for name in parsed.find_all(nodes.Name):
-        if name.ctx != "load":
-            yield name.name
-    for macro in parsed.find_all(nodes.Macro):
-        yield macro.name
-    for module in parsed.find_all(nodes.Import):
-        yield module.target
-    for names in parsed.find_all(nodes.FromImport):
-        yield from [one if isinstance(one, str) else one[1] for one in names.names]
+    for one in giving:
+        match one:
+            case nodes.Name(ctx=use) if use != "load":
+                yield one.name
+            case nodes.Macro():
+                yield one.name
+            case nodes.Import():
+                yield one.target
+            case nodes.FromImport():
+                yield from [name if isinstance(name, str) else name[1] for name in one.names]
+            case _:
+                pass
 
 
 def set_up(app: web.Application, templates: Path | None, names: Mapping[str, object]) -> None:
