@@ -164,7 +164,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         process = Process(
             listening=listening,
             draining=service.draining,
-            reload=partial(registry.reload, partial(_check, tls)),
+            reload=partial(registry.reload, partial(_read_again, tls)),
             grace=server.shutdown_grace,
             linger=min(LINGER, server.shutdown_grace / 4) if linger is None else linger,
             prepare=service.compile_pages,
@@ -217,15 +217,17 @@ def _read_tls(configuration: Configuration) -> TlsByPort:
     return read
 
 
-def _check(tls: TlsByPort) -> None:
-    """Raise CannotServe if the TLS files, as they are now, do not work together."""
+def _read_again(tls: TlsByPort) -> list[Callable[[], None]]:
+    """Read the TLS files as they are now, and return what lets them count; raise CannotServe if they do not work together."""
+    read: list[Callable[[], None]] = []
     for port, each in tls.items():
         try:
-            each.check()
+            read.append(each.read_again())
         except OSError as error:
             section = "admin" if port == "admin" else "server"
             message = f"the files do not work together: {error.strerror or type(error).__name__}"
             raise CannotServe(Finding((section, "tls"), message)) from error
+    return read
 
 
 def _url(listening: socket, *, secure: bool) -> str:

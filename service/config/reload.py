@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -68,16 +68,16 @@ class ReloadableRegistry:
 
     @short_turns()
     @collector_paused()
-    def reload(self, check: Callable[[], None] = lambda: None) -> bool:
+    def reload(self, read_others: Callable[[], Sequence[Callable[[], None]]] = tuple) -> bool:
         """Read all files again, and return whether their registry is used now; it blocks its thread.
 
-        `check` checks other files that are read again; its CannotServe keeps the present registry, too.
+        `read_others` reads other files and returns what lets them count; its CannotServe keeps the present registry, too.
         """
         try:
             read = self._read()
             self.files = read.files
             try:
-                check()
+                others = read_others()
                 self.prepare(read)
             except CannotServe as error:
                 problem = read.problem(error.finding)
@@ -88,6 +88,8 @@ class ReloadableRegistry:
             self.refused = RefusedReload(clock(), problems)
             self._emit(RegistryReloadRefused(problems=problems))
             return False
+        for let_count in others:
+            let_count()
         before, self.current = self.current, _keep_unchanged(self.current, read.registry)
         self.loaded_at, self.need_restart = clock(), (*settings_changes(self._configuration, read),)
         self._emit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import ssl
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from aiohttp import ClientError, ClientSession, TCPConnector
 from tests.driving.authority import DAY, Certified, root, self_signed
 from tests.driving.certificate import certified
 from tests.driving.ports import lasting_ports
-from tests.driving.program import SECONDS, Program, program_running
+from tests.driving.program import Program, program_running
 from tests.driving.registry import client_in
 from tests.mutual_tls.conftest import SUBJECT, certified_client
 
@@ -151,10 +150,8 @@ async def test_authorities_are_replaced_by_a_reload(running: OwnTls, shop: Certi
     another = root("CN=another")
     running.authorities.write_text(another.pem)
     running.program.send(signal.SIGHUP)
-    trusted = running.context(another.issue())
-    async with asyncio.timeout(SECONDS):  # the files of TLS are read after the registry
-        while (await running.ask(running.mtls, trusted))[0] != 200:
-            pass
+    running.program.event("registry_reloaded")
+    assert (await running.ask(running.mtls, running.context(another.issue())))[0] == 200
     assert (await running.ask(running.mtls, running.context(shop)))[0] == 0
 
 
@@ -168,11 +165,9 @@ async def test_an_open_connection_ends_with_the_authority_of_its_certificate(
             assert response.status == 200
         running.authorities.write_text(root("CN=another").pem)
         running.program.send(signal.SIGHUP)
-        status = 200
-        async with asyncio.timeout(SECONDS):
-            while status != 401:
-                async with http.post("/connect/token", data=form) as response:
-                    status = response.status
+        running.program.event("registry_reloaded")
+        async with http.post("/connect/token", data=form) as response:
+            assert response.status == 401
 
 
 async def test_workers_share_both_ports_and_the_management_port(

@@ -8,6 +8,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from socket import SOL_SOCKET, socket
 from struct import pack
 
@@ -52,13 +53,12 @@ class ServerTls:
         self.asks_for_certificates = asks_for_certificates
         self.context = self._read()
 
-    def check(self) -> None:
-        """Raise OSError (ssl.SSLError too) if the files, as they are now, do not work together."""
-        self._read()
+    def read_again(self) -> Callable[[], None]:
+        """Read all files as they are now, and return what lets them count; raise OSError (ssl.SSLError too) if they do not work together.
 
-    def reload(self) -> None:
-        """Read all files again, after a check; an authority that is gone from `client_ca` is not trusted any more."""
-        self.context = self._read()
+        Then an authority that is gone from `client_ca` is not trusted any more.
+        """
+        return partial(setattr, self, "context", self._read())
 
     def _read(self) -> ssl.SSLContext:
         context = make_context(ssl.Purpose.CLIENT_AUTH)

@@ -51,7 +51,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     listening: Sequence[Listening]
     draining: asyncio.Event
     reload: Callable[[], bool]
-    """Reads the registry again, and returns whether it is in force; it may block."""
+    """Reads the registry and the files of TLS again, and returns whether they are in force; it may block."""
     grace: float
     """Seconds in which everything that runs has to end after SIGTERM."""
     linger: float
@@ -111,15 +111,9 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
             while await demanded.wait():
                 demanded.clear()
                 try:
-                    await self._reload()
+                    await _in_own_thread(self.reload)
                 except Exception:
                     log.exception("the reload failed; what was in force stays")
-
-    async def _reload(self) -> None:
-        if await _in_own_thread(self.reload):
-            for _, tls in (place for each in self.listening for place in each.sockets):
-                if tls is not None:
-                    tls.reload()
 
 
 async def _in_own_thread(function: Callable[[], bool]) -> bool:
