@@ -10,7 +10,7 @@ from service.takeover.found import Entry, SecretText
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 """A key of ours; any other one is somebody's."""
-_PLACE = re.compile(r"[A-Za-z0-9_.\[\]/-]{1,200}")
+_PLACE = re.compile(r"[A-Za-z0-9_.\[\]/: -]{1,200}")
 _SPECIAL = re.compile(r'["\\]|[^ -~]')
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 

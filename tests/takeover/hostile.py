@@ -64,6 +64,7 @@ def user_of_identityserver(**members: object) -> str:
     return json.dumps({"AspNetUsers": [{"Id": "1", "UserName": "alice"} | members]})
 
 
+_USER = {"Id": "1", "UserName": "alice"}
 _NAMES = {
     "yaml": "a: b # c\n- d",
     "reference": "${file:/etc/passwd}",
@@ -120,6 +121,7 @@ ROWS = (
     Row("a member twice", "hydra", '[{"client_id": "a", "client_id": "b"}]', 1, "there twice"),
     Row("deep JSON", "hydra", '[{"a":' + "[" * 5000, 1, "levels deep"),
     Row("an error of the API", "hydra", '{"error": "not found"}', 1, "no list of clients"),
+    *(Row(f"no client in {text}", "hydra", text, 1, "there is no client of Hydra here") for text in ("{}", "[]", '{"items": null, "next_page_token": ""}')),
     Row("a client that is null", "hydra", "[null]", 4, "is no object"),
     Row("another version's lists", "hydra", client_of_hydra(redirect_uris="https://a.example/|https://b.example/"), 4, "is no list"),
     Row("a masked secret", "hydra", client_of_hydra(token_endpoint_auth_method="client_secret_basic", id="x"), 4, "does not say the hash"),
@@ -137,6 +139,16 @@ ROWS = (
     Row("a certificate that is none", "identityserver", client_of_identityserver(ClientSecrets=[{"Type": "X509CertificateBase64", "Value": "AAAA"}]), 4, "is no certificate"),
     Row("a key that is none", "identityserver", client_of_identityserver(ClientSecrets=[{"Type": "JWK", "Value": "{"}]), 4, "is no JSON Web Key"),
     Row("rows of no client", "identityserver", {"Clients.json": '[{"Id": 1, "ClientId": "a"}]', "ClientScopes.json": '[{"ClientId": 2, "Scope": "openid"}]'}, 4, "its row of clients is missing"),
+    Row("no rows", "identityserver", '{"AspNetUsers": [], "Clients": []}', 1, "nothing of IdentityServer"),
+    Row("a list with names of clients", "identityserver", json.dumps({"Clients": {SECRET: {}}}), 4, "Clients[0]: ClientId is missing"),
+    Row("an account that is a text", "identityserver", json.dumps({"AspNetUsers": [_USER], "AspNetUserLogins": ["a"]}), 4, "AspNetUserLogins[0]: is no object"),
+    Row("an account without a user", "identityserver", json.dumps({"AspNetUsers": [_USER], "AspNetUserLogins": [{"LoginProvider": "a"}]}), 4, "AspNetUserLogins[0].UserId: is missing"),
+    Row("a seed that is a list", "identityserver", json.dumps({"AspNetUsers": [_USER], "AspNetUserTokens": [{"UserId": "1", "LoginProvider": ["a"]}]}), 4, "LoginProvider: is no text"),
+    Row("a claim whose value is an object", "identityserver", json.dumps({"AspNetUsers": [_USER], "AspNetUserClaims": [{"UserId": "1", "ClaimType": "a", "ClaimValue": {}}]}), 4, "ClaimValue: is no text"),
+    Row("a role that is missing", "identityserver", json.dumps({"AspNetUsers": [_USER], "AspNetUserRoles": [{"UserId": "1", "RoleId": "r"}]}), 4, "export AspNetRoles, too"),
+    Row("a role that is a text", "identityserver", json.dumps({"AspNetUsers": [_USER], "AspNetRoles": [{"Id": [], "Name": "a"}]}), 4, "AspNetRoles[0].Id: is no text"),
+    Row("claims of nobody", "identityserver", json.dumps({"AspNetUserClaims": [{"UserId": "1", "ClaimType": "a", "ClaimValue": "b"}]}), 4, "1 users who are not in AspNetUsers"),
+    Row("an owner that is a list", "identityserver", json.dumps({"ApiScopes": [{"Name": "a", "ApiResourceId": []}]}), 4, "ApiScopes[0].ApiResourceId: is no text"),
     Row("a lockout at no time", "identityserver", user_of_identityserver(LockoutEnd="soon"), 4, "is no time"),
     Row("a user without a name", "identityserver", user_of_identityserver(UserName=None), 4, "username"),
     Row("a password that is not hashed", "identityserver", user_of_identityserver(PasswordHash=SECRET), 4, "is no hash in a known format"),

@@ -211,6 +211,29 @@ def test_rows_of_the_tables_are_joined(tmp_path: Path) -> None:
     assert database.entry("api_scopes", "orders")["user_claims"] == ["email"]
 
 
+def test_each_entry_names_its_place_by_file_and_position(tmp_path: Path) -> None:
+    database = take_over(tmp_path, **ROWS)
+    places = [
+        line.strip()
+        for line in (database.folder / "registry.yaml").read_text().splitlines()
+        if "Clients.json" in line
+    ]
+    assert places == ["# Clients.json: [0]", "# Clients.json: [1]"]
+
+
+def test_users_in_the_section_of_all_are_taken(tmp_path: Path) -> None:
+    inner = {
+        "Clients": ROWS["Clients"],
+        "AspNetUsers": [user_row("1")],
+        "AspNetUserClaims": [{"UserId": "1", "ClaimType": "dept", "ClaimValue": "a"}],
+    }
+    source = tmp_path / "appsettings.json"
+    source.write_text(json.dumps({"IdentityServer": inner}))
+    taken = run_import("identityserver", source, tmp_path / "out")
+    (user,) = taken.configuration["users"]["list"]
+    assert (user["sub"], user["claims"]["dept"]) == ("1", "a")
+
+
 def test_a_part_without_its_row_is_reported(tmp_path: Path) -> None:
     parts = [*ROWS["ClientScopes"], {"ClientId": 99, "Scope": "openid"}]
     database = take_over(tmp_path, **{**ROWS, "ClientScopes": parts})

@@ -31,8 +31,12 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
 
 def _read_records(path: Path, found: Found) -> Iterator[Record]:
     """Yield the clients whose scope and audience can be read."""
+    is_empty = True
     for node in read_members(path):
+        if node.key == _ITEMS and node.value is None:  # how Go writes a list without items
+            continue
         if node.key in {"", _ITEMS}:
+            is_empty = False
             with found.taking(node.place):
                 record = Record(node.place, node.value)
                 found.report.name(node.place, client_id_of(record))
@@ -46,6 +50,8 @@ def _read_records(path: Path, found: Found) -> Iterator[Record]:
         elif node.key != _LAST:
             reason = "this is no list of clients, and not what `hydra list oauth2-clients` prints"
             raise unreadable(path, node.place, reason)
+    if is_empty:
+        raise unreadable(path, "", "there is no client of Hydra here")
 
 
 def _add_apis(records: Sequence[Record], found: Found) -> frozenset[str]:

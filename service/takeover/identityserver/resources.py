@@ -21,18 +21,17 @@ def add_resources(sections: Sections, found: Found) -> list[str]:
     scopes = list[str]()
     for record in sections.records("identityresources"):
         scopes += _add_scope("identity_resources", record, found)
-    scoped = {
-        owner for record in sections.records("apiscopes") if (owner := record.text("ApiResourceId"))
-    }
     names: dict[str, list[str]] = {}
     for record in sections.records("apiscopes"):
         with found.taking(record.place):
+            owner = record.text("ApiResourceId")
             added = _add_scope("api_scopes", record, found)
             scopes += added
-            names.setdefault(record.text("ApiResourceId") or "", []).extend(added)
+            if owner is not None:
+                names.setdefault(owner, []).extend(added)
     for record in sections.records("apiresources"):
         with found.taking(record.place):
-            own = names.get(record.text("Id") or "", []) if scoped else []
+            own = names.get(record.text("Id") or "", [])
             scopes += _add_api(record, own, found)
     for record in sections.records("scopes"):
         with found.taking(record.place):

@@ -11,8 +11,13 @@ from service.takeover.reading import read_members, unreadable
 from service.takeover.record import Record, each_record
 
 USERS = "aspnetusers"
+CLAIMS, ROLES = "aspnetuserclaims", "aspnetuserroles"
+TOKENS, LOGINS = "aspnetusertokens", "aspnetuserlogins"
+PARTS_OF_USERS = frozenset({CLAIMS, ROLES, TOKENS, LOGINS})
 GRANTS = "persistedgrants"
 """Refresh tokens, which `token-service grants load` reads once the old server has stopped."""
+_LONG = PARTS_OF_USERS | {USERS, GRANTS}
+"""Tables of as many rows as there are users, which are never in memory as a whole."""
 _PARTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "clientsecrets": ("clients", ("clientid",), "clientsecrets"),
     "clientgranttypes": ("clients", ("clientid",), "allowedgranttypes"),
@@ -36,11 +41,10 @@ _PARTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 _LISTS = frozenset(
     {
         *("clients", "apiresources", "apiscopes", "identityresources", "identityproviders"),
-        *("scopes", "keys", "aspnetusertokens", "aspnetuserlogins", "aspnetuserclaims"),
-        *("aspnetuserroles", "aspnetroles", GRANTS, USERS),
+        *("scopes", "keys", "aspnetroles"),
     }
 )
-_KNOWN = _LISTS | _PARTS.keys()
+_KNOWN = _LISTS | _PARTS.keys() | _LONG
 _WRAPPER = "identityserver"
 """The section of appsettings.json that usually holds all others."""
 _SIGNS: Mapping[str, frozenset[str]] = {
@@ -58,14 +62,13 @@ class _Keys(frozenset[str]):
         return isinstance(key, str) and super().__contains__(key.lower())
 
 
-_USERS, _ALL_BUT_USERS = _Keys({USERS}), _Keys(_KNOWN - {USERS})
 _KEY_MEMBERS = frozenset({"kty", "keyid", "dataprotected"})
 """One of them has a file that holds one signing key."""
 _ENDINGS = ("*.json", "*.jwk", "*.rsa")
 
 
 class Sections:
-    """Everything but the users, in memory; these are read again, one by one."""
+    """Everything but the long tables, in memory; these are read again, row by row."""
 
     def __init__(self, path: Path, found: Found) -> None:
         self._found = found
@@ -73,45 +76,55 @@ class Sections:
             sorted(each for end in _ENDINGS for each in path.glob(end)) if path.is_dir() else [path]
         )
         self._rows: dict[str, list[tuple[str, object]]] = {}
+        self._long: dict[str, list[Path]] = {}
+        """The files that have a long table, by its name."""
         self.values: dict[str, object] = {}
         """Settings that are no list, such as IssuerUri, by their keys in lower case."""
         for file in self._files:
             self._read(file)
-        if not self._rows and next(self.users(), None) is None:
+        if not self._rows and next(self.rows(_LONG), None) is None:
             raise unreadable(path, "", "there is nothing of IdentityServer here")
         for table, part in _PARTS.items():
             self._join(table, *part)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._rows
+        return name in self._rows or name in self._long
 
     def records(self, name: str) -> Iterator[Record]:
         """Yield each entry of a section, and report anything else."""
         yield from each_record(self._rows.get(name, ()), self._found)
 
-    def users(self) -> Iterator[tuple[str, object]]:
-        """Yield the place and the row of each user, read one by one."""
-        for file in self._files:
+    def rows(self, tables: frozenset[str]) -> Iterator[tuple[str, str, object]]:
+        """Yield the table, the place and the value of each row of long tables, read one by one."""
+        for name in sorted(tables):
+            for place, value in self._rows.get(name, ()):
+                yield name, place, value
+        files = [
+            file for file in self._files if any(file in self._long.get(one, ()) for one in tables)
+        ]
+        for file in files:
             unnamed = ""
-            for node in read_members(file, comments=True, skip=_ALL_BUT_USERS):
+            for node in read_members(file, comments=True, skip=_Keys(_KNOWN - tables)):
                 unnamed = unnamed or ("" if node.key else _recognise(file, node.value))
-                if (node.key or unnamed).lower() == USERS:
-                    yield self._place(file, node.place), node.value
-                elif unnamed:
-                    break
+                name = (node.key or unnamed).lower()
+                if name in tables:
+                    yield name, self._place(file, node.place), node.value
 
     def _read(self, file: Path) -> None:
         single: dict[str, object] = {}
-        unnamed = ""
-        for node in read_members(file, comments=True, skip=_USERS):
+        unnamed, seen = "", set[str]()
+        for node in read_members(file, comments=True, skip=_Keys(_LONG), seen=seen):
             unnamed = unnamed or ("" if node.key else _recognise(file, node.value))
             key = node.key or unnamed
-            if key.lower() == USERS:
-                return  # a list of them alone
+            if key.lower() in _LONG:  # a list of its rows alone
+                seen.add(key)
+                break
             if key.lower() in _KNOWN or key.lower() == _WRAPPER:
                 self._keep(key, self._place(file, node.place), node.value)
             else:
                 single[key] = node.value
+        for name in _LONG & {*map(str.lower, seen)}:
+            self._long.setdefault(name, []).append(file)
         if not _KEY_MEMBERS.isdisjoint(map(str.lower, single)):
             self._rows.setdefault("keys", []).append((self._place(file, ""), single))
         for key, value in single.items():
@@ -132,8 +145,8 @@ class Sections:
             for at, item in enumerate(cast("list[object]", value)):
                 self._rows.setdefault(name, []).append((f"{place}[{at}]", item))
         elif isinstance(value, dict) and _is_keyed(cast("dict[str, object]", value)):
-            for inner, item in cast("dict[str, object]", value).items():
-                self._rows.setdefault(name, []).append((f"{place}.{inner}", item))
+            for at, item in enumerate(cast("dict[str, object]", value).values()):
+                self._rows.setdefault(name, []).append((f"{place}[{at}]", item))
         else:
             self._rows.setdefault(name, []).append(entry)
 
