@@ -111,7 +111,9 @@ def _leave_out(found: Found, errors: list[Finding]) -> None:
         if part is None and (name, at) not in gone:
             gone.add((name, at))
             what = ".".join(map(str, error.location[2:]))
-            found.report.leave_out(entry.place, f"{what}: {error.message}".lstrip(": "), remedy)
+            reason = f"{what}: {error.message}".lstrip(": ")
+            then = f"{error.hint}; then write the entry by hand" if error.hint else BY_HAND
+            found.report.leave_out(entry.place, reason, then)
         elif part is not None and part[1] not in parts.setdefault((name, at, part[0]), set()):
             parts[name, at, part[0]].add(part[1])
             found.report.leave_out(_place_of(entry, *part), error.message, remedy)

@@ -93,7 +93,7 @@ def test_roles_that_the_scope_of_a_client_leaves_out_are_reported(import_realm: 
     ],
     ids=["of the realm", "of a client"],
 )
-def test_a_scope_for_users_with_a_role_is_given_to_nobody(
+def test_a_scope_for_users_with_a_role_is_given_to_no_user(
     import_realm: Import, tmp_path: Path, mappings: dict[str, Any]
 ) -> None:
     client = a_client(optionalClientScopes=["pay", "offline_access"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
@@ -17,6 +18,8 @@ from service.takeover.keycloak.key_ids import PEM, key_id
 from service.takeover.node import Misplaced, Node
 
 _MASKED = "**********"
+_SPACES = re.compile(r"(?<!\\) *([,+]) *")
+"""Those of a distinguished name that RFC 4514 leaves out, and Java writes."""
 _NEW_SECRET = "give it a new secret: `token-service new-secret`"
 
 
@@ -130,7 +133,10 @@ def _client_x509(node: Node) -> Mapping[str, object]:
         raise NoCredential(place, "a pattern of subjects of certificates", "name the one subject")
     if not subject:
         raise NoCredential(attributes.place, "the subject of its certificate is missing", "name it")
-    return {"token_endpoint_auth_method": "tls_client_auth", "tls_client_auth_subject_dn": subject}
+    return {
+        "token_endpoint_auth_method": "tls_client_auth",
+        "tls_client_auth_subject_dn": _SPACES.sub(r"\1", subject.strip()),
+    }
 
 
 _METHODS = {

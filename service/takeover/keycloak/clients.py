@@ -30,6 +30,7 @@ BUILT_IN = frozenset(
 """The clients that every realm has for itself."""
 _TRANSLATED = re.compile(r"\$\{.*\}", re.DOTALL)
 """A name that stands for a text in each language."""
+_LIGHTWEIGHT = "client.use.lightweight.access.token.enabled"
 _FOR_USERS = frozenset({"authorization_code", "implicit", "password", DEVICE_CODE, CIBA})
 _ALGORITHMS = {
     "id_token_signed_response_alg": "id.token.signed.response.alg",
@@ -138,7 +139,12 @@ class Clients:
             "allow_offline_access": True if offline else None,
             **self._uris(uris),
             **_protocol(node),
-            **lifetimes(self._realm, node.below("attributes"), offline=offline),
+            **lifetimes(
+                self._realm,
+                node.below("attributes"),
+                offline=offline,
+                is_implicit=grant_types == ["implicit"],
+            ),
             "refresh_without_offline_access": True if "refresh_token" in grant_types else None,
         }
         self._report_what_is_left(node)
@@ -187,6 +193,9 @@ class Clients:
         if attributes.has("acr.loa.map") and attributes.text("acr.loa.map") not in {"", "{}"}:
             place = f"{attributes.place}[{quoted('acr.loa.map')}]"
             report.leave_out(place, "levels of authentication", "write authentication_contexts")
+        if attributes.flag(_LIGHTWEIGHT):
+            message = "its access tokens have all claims, also those that its lightweight ones had at introspection only"
+            report.change(f"{attributes.place}[{quoted(_LIGHTWEIGHT)}]", message)
         if attributes.flag("oauth2.jwt.authorization.grant.enabled"):
             place = f"{attributes.place}[{quoted('oauth2.jwt.authorization.grant.enabled')}]"
             report.leave_out(place, "assertions of other issuers", "write trusted_issuers")

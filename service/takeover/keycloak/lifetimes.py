@@ -11,9 +11,18 @@ _TEN_YEARS = 3650 * 86400
 """Where offline sessions have no end."""
 
 
-def lifetimes(realm: Node, attributes: Node, *, offline: bool) -> Mapping[str, object]:
+_AS_THE_SESSION = -1
+
+
+def lifetimes(
+    realm: Node, attributes: Node, *, offline: bool, is_implicit: bool
+) -> Mapping[str, object]:
     """Return the lifetimes of a client; what the client does not say says the realm."""
     token = attributes.number("access.token.lifespan") or realm.number("accessTokenLifespan")
+    if is_implicit:
+        token = realm.number("accessTokenLifespanForImplicitFlow")
+    if token == _AS_THE_SESSION:
+        token = realm.number("ssoSessionMaxLifespan")
     kind = "client.offline.session" if offline else "client.session"
     idle = attributes.number(f"{kind}.idle.timeout") or _idle(realm, offline=offline)
     longest = attributes.number(f"{kind}.max.lifespan") or _longest(realm, offline=offline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from service.takeover.found import Found, SecretText
@@ -22,7 +23,10 @@ _METHODS = {
     "client_secret_basic": "client_secret_basic",
     "client_secret_basic_unencoded": "client_secret_basic",
     "private_key_jwt": "private_key_jwt",
+    "": None,
 }
+_LITERAL = re.compile(r"[\w@:/ -]+")
+"""A pattern that is matched by itself alone."""
 _CLAIM_MAPPERS = (
     "oidc-user-attribute-idp-mapper",
     "github-user-attribute-mapper",
@@ -62,6 +66,7 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
         remedy = "write it into identity_providers, if it is an OpenID provider"
         found.report.leave_out(node.place, message, remedy)
         return None
+    condition = {**_claim_filter(config), **_domain_condition(kind, config)}
     secret = config.text("clientSecret") or ""
     method = _METHODS.get(config.text("clientAuthMethod") or "")
     if method != "private_key_jwt" and (secret in {"", _MASKED} or secret.startswith("${vault.")):
@@ -83,6 +88,7 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
         "token_endpoint_auth_method": method,
         "own_callback": True if specific.get("kind") != "oauth2" else None,
         **({"scopes": scopes} if scopes else {}),
+        "allowed_claims": [condition] if condition else None,
         "trust_email": True if node.flag("trustEmail") else None,
     }
 
@@ -99,7 +105,22 @@ def _refuse(node: Node, kind: str, config: Node) -> tuple[str, str, str] | None:
         message = "users of every domain of Google, which no condition names"
         remedy = "add the provider with allowed_claims: [{hd: […]}] of your domains; without it, every Google account may sign in"
         return f"{node.place}.config.hostedDomain", message, remedy
+    if config.flag("filteredByClaim") and not _claim_filter(config):
+        message = "a condition on a claim of its users, which is a pattern"
+        remedy = "add the provider with allowed_claims; without it, every user of the provider may sign in"
+        return f"{node.place}.config.claimFilterValue", message, remedy
+    if (config.text("clientAuthMethod") or "") not in _METHODS:
+        message = "a way of authentication at a provider that is not known here"
+        remedy = "write it into identity_providers with another token_endpoint_auth_method"
+        return f"{node.place}.config.clientAuthMethod", message, remedy
     return None
+
+
+def _claim_filter(config: Node) -> Mapping[str, list[str]]:
+    """Return the claim that users have to have with its value; nothing where the value is a pattern, or the claim within another one."""
+    name, value = config.text("claimFilterName") or "", config.text("claimFilterValue") or ""
+    is_kept = config.flag("filteredByClaim") and _LITERAL.fullmatch(value)
+    return {name: [value]} if is_kept and name and "." not in name else {}
 
 
 def _google_domains(config: Node) -> list[str] | None:
@@ -108,13 +129,16 @@ def _google_domains(config: Node) -> list[str] | None:
     return [each for each in written.split(",") if each] if written else None
 
 
+def _domain_condition(kind: str, config: Node) -> Mapping[str, list[str]]:
+    domains = _google_domains(config) if kind == "google" else None
+    return {"hd": domains} if domains else {}
+
+
 def _specific(kind: str, config: Node) -> Mapping[str, object] | None:
     if kind in {"oidc", "keycloak-oidc"}:
         return {"issuer": config.required_text("issuer")}
     if kind == "google":
-        domains = _google_domains(config)
-        allowed = {"allowed_claims": [{"hd": domains}]} if domains else {}
-        return {"issuer": "https://accounts.google.com", **allowed}
+        return {"issuer": "https://accounts.google.com"}
     return _GITHUB if kind == "github" and not config.text("baseUrl") else None
 
 

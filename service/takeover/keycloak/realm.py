@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,10 +18,27 @@ from service.takeover.keycloak.providers import add_providers
 from service.takeover.keycloak.roles import Roles
 from service.takeover.keycloak.scopes import Scopes
 from service.takeover.keycloak.users import RealmUsers
-from service.takeover.node import Node
+from service.takeover.node import Node, quoted
 
 KNOWN_VERSIONS = ("24", "25", "26")
 DEFAULT_ALGORITHM = "RS256"
+_SWITCHES = {
+    "registrationAllowed": (
+        "self-registration of users",
+        "link a page of yours by ui.links.register",
+    ),
+    "resetPasswordAllowed": (
+        "new passwords by e-mail",
+        "link a page of yours by ui.links.forgot_password",
+    ),
+    "verifyEmail": (
+        "users whose address is not verified may sign in",
+        "set enabled: false for these users, or let applications read email_verified",
+    ),
+}
+_CONDITION = "conditional-user-configured"
+_SECOND_FACTORS = re.compile(r"(?!Reset).*Conditional (OTP|2FA)")
+"""Built-in flows that ask users for a second factor who have one."""
 
 
 def read(path: Path, found: Found) -> Iterator[FoundUser]:
@@ -76,9 +94,7 @@ def _report_what_is_left(members: RealmMembers, found: Found) -> None:
         )
     for node in members.lists["authenticationFlows"]:
         with found.taking(node.place):
-            if node.flag("topLevel") and not node.flag("builtIn"):
-                remedy = "see mfa, required_acr and allowed_users"
-                report.leave_out(node.place, "an authentication flow of your own", remedy)
+            _report_flow(node, found)
     for key, what, remedy in (
         ("federatedUsers", "what is kept for users of another system", "see users.source"),
         ("organizations", "an organisation", "write a tenant"),
@@ -90,7 +106,36 @@ def _report_what_is_left(members: RealmMembers, found: Found) -> None:
         for node in realm.below("components").items(storage):
             remedy = "see users.source: ldap (docs/users.md)"
             report.leave_out(node.place, "users of another system", remedy)
-    with found.taking("registrationAllowed"):
-        if realm.flag("registrationAllowed"):
-            remedy = "link a page of yours by ui.links.register"
-            report.leave_out("registrationAllowed", "self-registration of users", remedy)
+    _report_safeguards(realm, found)
+
+
+def _report_safeguards(realm: Node, found: Found) -> None:
+    """Report what the realm demands of all users or clients."""
+    report = found.report
+    for key, (what, remedy) in _SWITCHES.items():
+        with found.taking(key):
+            if realm.flag(key):
+                report.leave_out(key, what, remedy)
+    with found.taking("clientPolicies"):
+        for node in realm.below("clientPolicies").items("policies"):
+            if node.flag("enabled", True):
+                message = f"the client policy {quoted(node.text('name'))}"
+                remedy = "write what its profiles demand into the clients, such as profile or require_pkce"
+                report.leave_out(node.place, message, remedy)
+
+
+def _report_flow(flow: Node, found: Found) -> None:
+    """Report a flow of one's own, and what a built-in one demands of all users."""
+    if not flow.flag("builtIn"):
+        if flow.flag("topLevel"):
+            remedy = "see mfa, required_acr and allowed_users"
+            found.report.leave_out(flow.place, "an authentication flow of your own", remedy)
+        return
+    asks_for_two = _SECOND_FACTORS.match(flow.text("alias") or "")
+    for step in flow.items("authenticationExecutions"):
+        below, requirement = step.text("flowAlias") or "", step.text("requirement")
+        is_always = _SECOND_FACTORS.match(below) and requirement == "REQUIRED"
+        is_open = step.text("authenticator") == _CONDITION and requirement == "DISABLED"
+        if is_always or (asks_for_two and is_open):
+            message = "second factors of all users, also of those who have none yet"
+            found.report.leave_out(step.place, message, "see mfa.required: always")

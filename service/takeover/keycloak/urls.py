@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 import msgspec
@@ -11,6 +11,7 @@ from service.takeover.node import Node, quoted
 from service.takeover.report import Report
 
 _SEPARATOR = "##"
+_SHOWS_THE_CODE = "urn:ietf:wg:oauth:2.0:oob"
 _LIST_EACH = "list each URI that the application really uses"
 
 
@@ -35,15 +36,7 @@ class ClientUris(msgspec.Struct, kw_only=True):
 def read_uris(node: Node, report: Report) -> ClientUris:
     """Return the URIs that can be taken; report patterns."""
     root, uris = node.text("rootUrl") or "", ClientUris()
-    origins_of_patterns: dict[str, str] = {}
-    for item in node.items("redirectUris"):
-        uri = _absolute(item, root, report)
-        if uri is not None and "*" in uri:
-            report.leave_out(item.place, f"a pattern of redirect URIs: {quoted(uri)}", _LIST_EACH)
-            origin = _origin_of(uri)
-            origins_of_patterns |= {origin: item.place} if origin else {}
-        elif uri is not None:
-            uris.redirect_uris[uri] = item.place
+    origins_of_patterns = _read_redirect_uris(node, root, uris, report)
     _read_post_logout_uris(node.below("attributes"), root, uris, report)
     for item in node.items("webOrigins"):
         origin = item.as_text()
@@ -56,6 +49,25 @@ def read_uris(node: Node, report: Report) -> ClientUris:
         elif origin:
             uris.origins[origin.rstrip("/")] = item.place
     return uris
+
+
+def _read_redirect_uris(
+    node: Node, root: str, uris: ClientUris, report: Report
+) -> Mapping[str, str]:
+    """Take the redirect URIs; return the origins of patterns, each with its place."""
+    origins: dict[str, str] = {}
+    for item in node.items("redirectUris"):
+        uri = _absolute(item, root, report)
+        if uri == _SHOWS_THE_CODE:
+            message = "a page that shows the code to the user"
+            report.leave_out(item.place, message, "let the application listen on a loopback port")
+        elif uri is not None and "*" in uri:
+            report.leave_out(item.place, f"a pattern of redirect URIs: {quoted(uri)}", _LIST_EACH)
+            origin = _origin_of(uri)
+            origins |= {origin: item.place} if origin else {}
+        elif uri is not None:
+            uris.redirect_uris[uri] = item.place
+    return origins
 
 
 def _read_post_logout_uris(attributes: Node, root: str, uris: ClientUris, report: Report) -> None:
