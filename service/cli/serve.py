@@ -15,6 +15,12 @@ from service.cli.settings import environment_option, flags_of, shown_as_refused
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 
 
+def _read_workers(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is None or value == "auto" or (value.isdecimal() and int(value) > 0):
+        return value
+    raise click.BadParameter("expected a number of processes, or auto")
+
+
 @click.command("serve")
 @settings.file_option
 @click.option(
@@ -31,6 +37,7 @@ from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 @click.option(
     "--workers",
     "SERVICE_WORKERS",
+    callback=_read_workers,
     metavar="N|auto",
     help="How many processes serve; auto is one per CPU core.",
 )

@@ -59,11 +59,11 @@ def test_the_result_is_json_alone(file: Path, command: str) -> None:
 
 
 def test_what_is_logged_before_the_start_is_a_line_of_the_log(file: Path) -> None:
-    done = run(file, "serve --workers 0 --config {file}")
+    done = run(file, "serve --store nonsense --config {file}")
     assert (done.returncode, done.stdout) == (1, "")
     events = [json.loads(line)["event"] for line in done.stderr.splitlines() if line[0] == "{"]
     assert events == ["logged"]
-    assert "--workers: error:" in done.stderr
+    assert "--store: error:" in done.stderr
 
 
 def test_what_is_logged_while_a_reload_reads_is_a_line_of_the_log(file: Path) -> None:

@@ -141,7 +141,6 @@ def test_what_is_no_text_is_wrong_input(run: Callable[..., Any], command: Any) -
 @pytest.mark.parametrize(
     ("command", "flag", "path"),
     [
-        ("serve", "--workers", "server.workers"),
         ("serve", "--store", "store.url"),
         ("explain x", "--store", "store.url"),
     ],
@@ -153,6 +152,22 @@ def test_a_wrong_flag_is_not_blamed_on_the_file(
     answer = run(*command.split(), flag, "abc", "--config", file)
     assert answer.exit_code == 1
     assert answer.stderr.startswith(f"{flag}: error: {path}: expected ")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("serve --workers 0", "serve --workers -1", "serve --workers many", "serve --workers 1.5"),
+        *("serve --port 99999", "serve --port -1", "serve --port http", "users list --limit 0"),
+    ],
+)
+def test_number_that_an_option_does_not_take_is_wrong_usage(
+    run: Callable[..., Any], file: Path, wrong: str
+) -> None:
+    file.write_text(GOOD)
+    answer = run(*wrong.split(), "--config", file)
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert f"Invalid value for '{wrong.split()[-2]}'" in answer.stderr
 
 
 def test_a_wrong_store_flag_of_check_is_named(run: Callable[..., Any], file: Path) -> None:
