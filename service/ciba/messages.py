@@ -178,7 +178,8 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
             raise Refused("it cannot be decrypted") from error
         auth_req_id, token = msgspec.json.decode(content, type=tuple[str, str])
         body = orjson.dumps({"auth_req_id": auth_req_id})
-        return HttpRequest(uri, body, {"Content-Type": "application/json"}, f"Bearer {token}")
+        headers = {"Content-Type": "application/json"}
+        return HttpRequest(uri, body, headers, f"Bearer {token}", reads_answer=False)
 
     async def _make_note(self, delivery: BackchannelDelivery, uri: str) -> HttpRequest:
         """Return a note about a request, signed as ID tokens are; nothing in it can poll for tokens."""
@@ -199,7 +200,8 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
         if shown.binding_message is not None:
             claims["binding_message"] = shown.binding_message
         note = await self.ring.signing_key(None).sign(claims, typ=NOTE_TYPE)
-        return HttpRequest(uri, note.encode(), {"Content-Type": "application/jwt"})
+        headers = {"Content-Type": "application/jwt"}
+        return HttpRequest(uri, note.encode(), headers, reads_answer=False)
 
     async def _fail(self, delivery: BackchannelDelivery, cause: str, *, is_final: bool) -> None:
         failed = replace(delivery, failures=delivery.failures + 1, cause=cause)

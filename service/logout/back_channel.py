@@ -67,7 +67,8 @@ class BackChannel(msgspec.Struct, frozen=True, kw_only=True):
         """Return the cause of the failure; None if the client has accepted the token."""
         try:
             token = await self._mint(delivery, client)
-            answer = await self.http.choose(client).fetch(HttpRequest(uri, {"logout_token": token}))
+            request = HttpRequest(uri, {"logout_token": token}, reads_answer=False)
+            answer = await self.http.choose(client).fetch(request)
         except Unreachable as error:
             return str(error)
         except OAuthError as error:

@@ -30,6 +30,8 @@ class HttpRequest(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     authorization: str | None = None
     """The header's whole value."""
+    reads_answer: bool = True
+    """False leaves the body of the answer unread, because the status alone counts."""
 
     @property
     def method(self) -> str:

@@ -60,9 +60,8 @@ class OutgoingHttp:
         policy: AddressPolicy | None,
         certificate: ClientCertificate | None = None,
         kept: int = 0,
-        max_body: int | None = MAX_BODY,
+        max_body: int = MAX_BODY,
     ) -> None:
-        """Take the limits; `max_body=None` leaves bodies of answers unread."""
         self._max_body = max_body
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
@@ -114,8 +113,7 @@ class OutgoingHttp:
                 allow_redirects=False,
             ) as response,
         ):
-            limit = self._max_body
-            body = b"" if limit is None else await _read(response, limit)
+            body = await _read(response, self._max_body) if request.reads_answer else b""
             return HttpAnswer(response.status, body, response.headers)
 
     @asynccontextmanager

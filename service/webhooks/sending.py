@@ -129,7 +129,8 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
             "webhook-signature": sign(webhook.secrets, delivery.event_id, now, body),
         }
         try:
-            answer = await self.http.fetch(HttpRequest(webhook.url, body, headers))
+            request = HttpRequest(webhook.url, body, headers, reads_answer=False)
+            answer = await self.http.fetch(request)
         except Unreachable as error:
             return str(error)
         if answer.status // 100 == 2:  # noqa: PLR2004

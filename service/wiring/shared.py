@@ -250,8 +250,8 @@ class Shared:
         return self.http_for(purpose, http)
 
     def webhook_http(self) -> HttpClient:
-        """Return the guarded HTTP client for webhooks, which leaves bodies of answers unread."""
-        return self.http_for("webhook", self._open(guarded=True, reads_answers=False))
+        """Return the guarded HTTP client for webhooks."""
+        return self.http_for("webhook", self._open(guarded=True))
 
     def http_of_users(self, certificate: ClientCertificate | None) -> HttpClient:
         """Return the HTTP client for `users.http`, with connections of its own, which show this certificate.
@@ -275,7 +275,6 @@ class Shared:
         certificate: ClientCertificate | None = None,
         kept: int = 0,
         max_body: int | None = None,
-        reads_answers: bool = True,
     ) -> LateHttp:
         settings = self.configuration.outgoing
 
@@ -288,7 +287,7 @@ class Shared:
                 policy=guard.AddressPolicy(settings.allowed_networks) if guarded else None,
                 certificate=certificate,
                 kept=kept,
-                max_body=(max_body or http_client.MAX_BODY) if reads_answers else None,
+                max_body=max_body or http_client.MAX_BODY,
             )
 
         http = LateHttp(make)

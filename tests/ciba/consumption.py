@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from socket import create_server, socket
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -107,6 +108,8 @@ class Listener:
     listening: socket = field(default_factory=lambda: create_server(("127.0.0.1", 0)))
     status: int = 204
     answers: list[int] = field(default_factory=list)
+    content: tuple[bytes, Mapping[str, str]] = (b"", MappingProxyType({}))
+    """The body of its answers, with more headers."""
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
@@ -122,7 +125,9 @@ class Listener:
         self.headers.append(dict(request.headers))
         self.arrived.set()
         status = self.answers.pop(0) if self.answers else self.status
-        return web.Response(status=status, headers={"Location": f"{self.url}/elsewhere"})
+        body, headers = self.content
+        headers = {"Location": f"{self.url}/elsewhere", **headers}
+        return web.Response(status=status, body=body, headers=headers)
 
     async def wait(self, count: int = 1, *, seconds: float = 60) -> list[bytes]:
         """The messages, as soon as there are so many."""

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from service.events.ciba import CibaMessageFailed, CibaNotifierFailed
+from service.events.ciba import CibaMessageDelivered, CibaMessageFailed, CibaNotifierFailed
 from tests.ciba import telling
 from tests.ciba.consumption import REQUESTS, Device, Listener, answer, ref_of
 from tests.ciba.test_ping import nothing_waits
 from tests.conftest import Start
 from tests.driving.browser import Browser
+from tests.driving.contents import CONTENTS
 from tests.driving.service import RunningService, claims_in, header_of
 
 pytestmark = [pytest.mark.rfc("ciba#7.3"), pytest.mark.usefixtures("one_store")]
@@ -61,6 +62,17 @@ async def test_the_name_in_the_note_leads_to_the_page_and_polls_for_nothing(
     page = await browser.log_in(await browser.get(f"{REQUESTS}/{ref}"))
     await browser.close()
     assert page.has("request-allow")
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+async def test_answer_to_a_note_is_a_success_whatever_its_content(
+    told: Device, party: Listener, content: tuple[bytes, dict[str, str]]
+) -> None:
+    party.status, party.content = 200, content
+    await told.begin()
+    await party.wait()
+    await nothing_waits(told.service)
+    assert any(isinstance(event, CibaMessageDelivered) for event in told.service.events)
 
 
 async def test_a_webhook_that_refuses_holds_nothing_up(told: Device, party: Listener) -> None:

@@ -14,6 +14,7 @@ from service.wiring.ciba import build_messages
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, Listener, answer
 from tests.conftest import Clock
 from tests.driving.browser import Browser
+from tests.driving.contents import CONTENTS
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("ciba#10.2")
@@ -98,6 +99,21 @@ async def test_any_success_is_one(
     delivered = [event for event in service.events if isinstance(event, CibaMessageDelivered)]
     assert [(one.client_id, one.kind, one.attempts) for one in delivered] == [("pinged", "ping", 1)]
     assert len(party.bodies) == 1
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+async def test_answer_to_a_ping_is_a_success_whatever_its_content(
+    pinged: Device,
+    browser: Browser,
+    party: Listener,
+    service: RunningService,
+    content: tuple[bytes, dict[str, str]],
+) -> None:
+    party.status, party.content = 200, content
+    await answer(browser, await pinged.begin(**TOKEN))
+    await party.wait()
+    await nothing_waits(service)
+    assert any(isinstance(event, CibaMessageDelivered) for event in service.events)
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 403])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from socket import create_server, socket
+from types import MappingProxyType
 from typing import Any
 
 from aiohttp import web
@@ -22,6 +23,8 @@ class RelyingParty:
     listening: socket = field(default_factory=lambda: create_server(("127.0.0.1", 0)))
     status: int = 200
     answers: list[int] = field(default_factory=list)
+    content: tuple[bytes, Mapping[str, str]] = (b"", MappingProxyType({}))
+    """The body of its answers, with more headers."""
     tokens: list[str] = field(default_factory=list)
     requests: list[web.Request] = field(default_factory=list)
     forms: list[dict[str, Any]] = field(default_factory=list)
@@ -52,7 +55,9 @@ class RelyingParty:
         await self.answering.wait()
         self.at_once -= 1
         status = self.answers.pop(0) if self.answers else self.status
-        return web.Response(status=status, headers={"Location": f"{self.url}/elsewhere"})
+        body, headers = self.content
+        headers = {"Location": f"{self.url}/elsewhere", **headers}
+        return web.Response(status=status, body=body, headers=headers)
 
     async def claims(self, count: int = 1, *, seconds: float = 120) -> list[dict[str, Any]]:
         """The claims of the tokens that have come, as soon as there are so many."""

@@ -22,6 +22,7 @@ from service.wiring.features import Features
 from tests.conftest import ENCRYPTION_KEY, Clock, Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.contents import CONTENTS
 from tests.driving.process import DEMONSTRATION, serving
 from tests.driving.registry import client_in
 from tests.driving.rounds import NextRounds
@@ -65,6 +66,21 @@ async def test_a_204_answer_is_a_success(
     await end(app, hint)
     await nothing_waits(service)
     assert len(party.tokens) == 1
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+async def test_answer_to_a_logout_token_is_a_success_whatever_its_content(
+    app: ClientApp,
+    hint: str,
+    party: RelyingParty,
+    service: RunningService,
+    content: tuple[bytes, dict[str, str]],
+) -> None:
+    party.content = content
+    await end(app, hint)
+    await party.claims()
+    await nothing_waits(service)
+    assert any(isinstance(event, BackChannelLogoutDelivered) for event in service.events)
 
 
 async def test_attempts_become_rarer_and_then_stop(
