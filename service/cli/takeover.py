@@ -44,7 +44,8 @@ def import_(report: str, **asked: object) -> None:
     try:
         result = take_over(Takeover(**asked))  # type: ignore[arg-type]
     except IssuerRefused as error:
-        raise click.UsageError(f"--issuer: {error}") from error
+        name = "--issuer" if asked["issuer"] else "the issuer of the source, without --issuer"
+        raise click.UsageError(f"{name}: {error}") from error
     except (Unreadable, FolderRefused) as error:
         raise click.ClickException(str(error)) from error
     if report == "json":

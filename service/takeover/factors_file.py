@@ -183,13 +183,25 @@ def _read_seed(seed: str, folder: Path) -> str:
     if not _SEED.fullmatch(text):
         raise _Unfit(place, "is neither base32 nor ${file:…} of a file that has base32")
     try:
-        unpadded = text.rstrip("=")
-        content = b32decode(unpadded + "=" * (-len(unpadded) % 8), casefold=True)
+        content = _decode_seed(text)
     except ValueError:
         raise _Unfit(place, "is no base32 of whole bytes") from None
     if len(content) not in SEED_BYTES:
         raise _Unfit(place, f"has not from {SEED_BYTES[0]} to {SEED_BYTES[-1]} bytes")
     return b32encode(content).decode().rstrip("=")
+
+
+def _decode_seed(text: str) -> bytes:
+    unpadded = text.rstrip("=")
+    return b32decode(unpadded + "=" * (-len(unpadded) % 8), casefold=True)
+
+
+def is_seed(text: str) -> bool:
+    """Return whether a text is a seed that can be loaded: base32 of a sound length."""
+    try:
+        return _SEED.fullmatch(text) is not None and len(_decode_seed(text)) in SEED_BYTES
+    except ValueError:
+        return False
 
 
 def _read_file(name: str, folder: Path, place: str) -> str:

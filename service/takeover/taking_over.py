@@ -74,6 +74,9 @@ def take_over(asked: Takeover) -> Report:
     if keys.jwks:
         message = f"tokens by the {len(keys.jwks)} keys of before count until {keys.end}"
         report.change("signing.verify_only", message)
+    else:
+        message = "there is no public key, so that tokens of before do not count: fetch the old server's JWKS, and name the file by --jwks"
+        report.change("signing.verify_only", message)
     sound_users = UserJudge(found).sound(users)
     if asked.out is None:
         for _ in sound_users:

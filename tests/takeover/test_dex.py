@@ -367,6 +367,12 @@ def test_a_directory_is_not_taken_where_dex_has_users_of_its_own(tmp_path: Path)
     assert [user["username"] for user in dex.configuration["users"]["list"]] == ["a@example.com"]
 
 
+def test_the_report_says_whether_tokens_of_before_count(tmp_path: Path) -> None:
+    assert (
+        "name the file by --jwks" in import_text(LDAP, tmp_path).reasons("signing.verify_only")[0]
+    )
+
+
 def test_an_import_without_anything_left_out_exits_with_0(tmp_path: Path) -> None:
     assert import_text(LDAP, tmp_path).exit_code == 0
 

@@ -15,6 +15,7 @@ from typing import Any
 import bcrypt
 import pytest
 
+from service.model.polling import DEVICE_CODE
 from tests.clients.signing import key_of
 from tests.conftest import Start
 from tests.driving.service import claims_in
@@ -184,6 +185,18 @@ def test_lifetimes_that_differ_by_grant_become_the_shortest(tmp_path: Path) -> N
     assert hydra.client("a")["access_token_lifetime"] == 3600
     place = "[0].authorization_code_grant_access_token_lifespan"
     assert "the shortest counts" in hydra.reasons(place)[0]
+
+
+def test_lifetimes_of_the_device_grant_count_as_those_of_others(tmp_path: Path) -> None:
+    kinds = {"access": 600, "id": 300, "refresh": 7200}
+    lifetimes = {
+        f"device_authorization_grant_{kind}_token_lifespan": seconds * 10**9
+        for kind, seconds in kinds.items()
+    }
+    grants = {"grant_types": [DEVICE_CODE, "refresh_token"], "response_types": []}
+    client = take_over(tmp_path, [row("tv", **grants, **lifetimes)]).client("tv")
+    assert (client["access_token_lifetime"], client["identity_token_lifetime"]) == (600, 300)
+    assert client["sliding_refresh_token_lifetime"] == 7200
 
 
 def test_the_command_line_writes_items_and_the_token_of_the_next_page(tmp_path: Path) -> None:

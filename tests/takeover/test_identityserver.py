@@ -333,6 +333,7 @@ def test_claims_roles_and_addresses_are_those_of_identityserver(tmp_path: Path) 
             {"Id": 3, "UserId": "1", "ClaimType": "dept", "ClaimValue": "b"},
         ],
         AspNetRoles=[{"Id": "r1", "Name": "admin"}],
+        AspNetRoleClaims=[{"RoleId": "r1", "ClaimType": "level", "ClaimValue": "3"}],
         AspNetUserRoles=[{"UserId": "1", "RoleId": "r1"}],
     )
     assert users["1"]["claims"] == {
@@ -340,6 +341,7 @@ def test_claims_roles_and_addresses_are_those_of_identityserver(tmp_path: Path) 
         "preferred_username": "user-1",
         "dept": ["a", "b"],
         "role": "admin",
+        "level": "3",
         "email": "1@example.com",
         "email_verified": False,
         "phone_number": "+1 555",

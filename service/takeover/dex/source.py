@@ -53,7 +53,11 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
         with found.taking(record.place):
             connectors.read(record, at)
     has_passwords = root.flag("enablePasswordDB", default=False)
-    has_users = has_passwords and any(True for _ in root.items("staticPasswords"))
+    has_users = any(True for _ in root.items("staticPasswords"))
+    if has_users and not has_passwords:
+        reason = "staticPasswords are not taken without it, and dex does not start with them"
+        found.report.leave_out("enablePasswordDB", reason, "set it to true, and import again")
+        has_users = False
     local = connectors.read_directories(has_users=has_users)
     if has_passwords and not local:
         local = frozenset({LOCAL})

@@ -8,6 +8,7 @@ from typing import cast
 
 from service.keys.algorithms import PRIVATE_MEMBERS
 from service.model.password_hash import UnusableHash, parse_hash
+from service.model.polling import DEVICE_CODE
 from service.model.secret import hash_by_sha256
 from service.protocol.authorization_request import parse_response_type
 from service.protocol.errors import UnsupportedResponseType
@@ -22,7 +23,7 @@ JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 GRANT_TYPES = frozenset(
     {
         *("authorization_code", "client_credentials", "implicit", "refresh_token", JWT_BEARER),
-        "urn:ietf:params:oauth:grant-type:device_code",
+        DEVICE_CODE,
     }
 )
 OFFLINE = frozenset({"offline", "offline_access"})
@@ -32,16 +33,19 @@ _ACCESS_LIFETIMES: Mapping[str, str] = {
     "authorization_code": "authorization_code_grant_access_token_lifespan",
     "client_credentials": "client_credentials_grant_access_token_lifespan",
     "implicit": "implicit_grant_access_token_lifespan",
+    DEVICE_CODE: "device_authorization_grant_access_token_lifespan",
     JWT_BEARER: "jwt_bearer_grant_access_token_lifespan",
     "refresh_token": "refresh_token_grant_access_token_lifespan",
 }
 _IDENTITY_LIFETIMES: Mapping[str, str] = {
     "authorization_code": "authorization_code_grant_id_token_lifespan",
     "implicit": "implicit_grant_id_token_lifespan",
+    DEVICE_CODE: "device_authorization_grant_id_token_lifespan",
     "refresh_token": "refresh_token_grant_id_token_lifespan",
 }
 _REFRESH_LIFETIMES: Mapping[str, str] = {
     "authorization_code": "authorization_code_grant_refresh_token_lifespan",
+    DEVICE_CODE: "device_authorization_grant_refresh_token_lifespan",
     "refresh_token": "refresh_token_grant_refresh_token_lifespan",
 }
 _HOUR, _REFRESH = 3600, 30 * 86400
@@ -155,6 +159,8 @@ def _secrets(record: Record, method: str) -> list[dict[str, object]] | None:
     stored = record.text("client_secret")
     if method not in SECRET_METHODS:
         return None
+    if stored is None and is_row(record):
+        raise Misplaced(record.below("client_secret"), "is missing", _NEW_SECRET)
     if stored is None:
         reason = "the admin API does not say the hash of its secret"
         raise Misplaced(record.below("client_secret"), reason, "import the rows of hydra_client")

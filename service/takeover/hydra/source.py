@@ -48,7 +48,7 @@ def _read_records(path: Path, found: Found) -> Iterator[Record]:
                 reason = "there are more pages of clients, which are not in this file"
                 found.report.leave_out(_NEXT, reason, "list the clients with a larger --page-size")
         elif node.key != _LAST:
-            reason = "this is no list of clients, and not what `hydra list oauth2-clients` prints"
+            reason = "this is neither a JSON array of clients nor what `hydra list oauth2-clients --format json` prints"
             raise unreadable(path, node.place, reason)
     if is_empty:
         raise unreadable(path, "", "there is no client of Hydra here")
@@ -109,7 +109,7 @@ def _url(name: str) -> str | None:
 def _report_rest(records: Sequence[Record], found: Found) -> None:
     """Report what is different for all clients."""
     report = found.report
-    if any("audience" in record for record in records):
+    if any(record.texts("audience") for record in records):
         reason = "an API is chosen by scope, or by the parameter resource (RFC 8707), and not by audience"
         report.change("audience", reason)
     if any(not OFFLINE.isdisjoint((record.text("scope") or "").split()) for record in records):

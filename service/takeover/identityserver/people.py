@@ -9,6 +9,7 @@ from datetime import datetime
 
 import msgspec
 
+from service.takeover.factors_file import is_seed
 from service.takeover.found import Found, FoundUser, SecretText
 from service.takeover.identityserver.clients import add_claim
 from service.takeover.identityserver.sections import (
@@ -24,6 +25,7 @@ from service.takeover.node import Misplaced, quoted
 from service.takeover.record import Record
 
 _STORE, _SEED, _CODES = "[AspNetUserStore]", "AuthenticatorKey", "RecoveryCodes"
+_NEW_FACTOR = "let them enrol one anew, by mfa.enrolment: at_login"
 FOREVER = 2100
 """A lockout that ends in this year or later is meant to stay."""
 _COLUMNS = frozenset(
@@ -55,10 +57,9 @@ class People:
         self._unknown_columns = set[str]()
         self._without_app = self._recovery_codes = 0
         self._missing_providers = Counter[str]()
-        self._roles: dict[str | None, str | None] = {}
-        for row in sections.records("aspnetroles"):
-            with found.taking(row.place):
-                self._roles[row.text("Id")] = row.text("Name")
+        self._roles: dict[str, tuple[str, ...]] = {}
+        """By id: the claims that a role gives."""
+        self._read_roles()
         for table, place, value in sections.rows(PARTS_OF_USERS):
             with found.taking(place):
                 self._read_part(table, Record(place, value))
@@ -97,6 +98,10 @@ class People:
         if seed is None:
             self._without_app += 1
             return {}
+        if not is_seed(seed):
+            reason = f"the key of the app of user {quoted(row.text('Id'))} is not that of one"
+            self._found.report.leave_out(row.place, reason, _NEW_FACTOR)
+            return {}
         return {"totp": {"seed": SecretText(seed)}}
 
     def _is_enabled(self, row: Record) -> bool:
@@ -108,6 +113,19 @@ class People:
         except ValueError:
             raise Misplaced(row.below("LockoutEnd"), "is no time") from None
         return end.year < FOREVER
+
+    def _read_roles(self) -> None:
+        """Read the roles, and their claims, which ASP.NET Identity gives to each user with the role."""
+        for row in self._sections.records("aspnetroles"):
+            with self._found.taking(row.place):
+                name = row.text("Name")
+                if name is not None:
+                    self._roles[row.text("Id") or ""] = ("role", name)
+        for row in self._sections.records("aspnetroleclaims"):
+            with self._found.taking(row.place):
+                role, name = row.text("RoleId") or "", row.text("ClaimType")
+                if name is not None and role in self._roles:
+                    self._roles[role] += (name, row.text("ClaimValue") or "")
 
     def _read_part(self, table: str, row: Record) -> None:
         user = row.text("UserId")
@@ -123,12 +141,12 @@ class People:
             if name is not None:
                 parts.claims += (sys.intern(name), row.text("ClaimValue") or "")
         elif table == ROLES:
-            role = self._roles.get(row.text("RoleId"))
+            role = self._roles.get(row.text("RoleId") or "")
             if role is None:
                 raise Misplaced(
                     row.below("RoleId"), "its role is missing", "export AspNetRoles, too"
                 )
-            parts.claims += ("role", role)
+            parts.claims += role
 
     def _read_token(self, row: Record, parts: _Parts) -> None:
         name, value = row.text("Name"), row.text("Value")
@@ -162,9 +180,7 @@ class People:
             report.leave_out("AspNetUsers", reason, "export AspNetUsers, too")
         if self._without_app:
             reason = f"{self._without_app} users have a second factor by e-mail, text message or key, which is not taken"
-            report.leave_out(
-                "AspNetUsers", reason, "let them enrol one anew, by mfa.enrolment: at_login"
-            )
+            report.leave_out("AspNetUsers", reason, _NEW_FACTOR)
         for column in sorted(self._unknown_columns):
             reason = f"the column {quoted(column)} is of the old application"
             report.leave_out(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from service.takeover.found import Found
+from service.takeover.node import Node, place_below
 from service.takeover.reading import read_members, unreadable
 from service.takeover.record import Record, each_record
 
@@ -41,7 +42,7 @@ _PARTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 _LISTS = frozenset(
     {
         *("clients", "apiresources", "apiscopes", "identityresources", "identityproviders"),
-        *("scopes", "keys", "aspnetroles"),
+        *("scopes", "keys", "aspnetroles", "aspnetroleclaims"),
     }
 )
 _KNOWN = _LISTS | _PARTS.keys() | _LONG
@@ -64,6 +65,9 @@ class _Keys(frozenset[str]):
 
 _KEY_MEMBERS = frozenset({"kty", "keyid", "dataprotected"})
 """One of them has a file that holds one signing key."""
+_UNCLEAR = "it is not clear what this list holds"
+_NAME_FILE = "name the file after its section or table, such as Clients.json"
+_READ = "clients, resources, providers, keys or users"
 _ENDINGS = ("*.json", "*.jwk", "*.rsa")
 
 
@@ -111,44 +115,66 @@ class Sections:
                     yield name, self._place(file, node.place), node.value
 
     def _read(self, file: Path) -> None:
-        single: dict[str, object] = {}
+        single: dict[str, Node] = {}
         unnamed, seen = "", set[str]()
         for node in read_members(file, comments=True, skip=_Keys(_LONG), seen=seen):
             unnamed = unnamed or ("" if node.key else _recognise(file, node.value))
             key = node.key or unnamed
+            if not key:
+                self._leave_out_file(file)
+                return
             if key.lower() in _LONG:  # a list of its rows alone
                 seen.add(key)
                 break
             if key.lower() in _KNOWN or key.lower() == _WRAPPER:
                 self._keep(key, self._place(file, node.place), node.value)
             else:
-                single[key] = node.value
+                single.setdefault(key, node)
         for name in _LONG & {*map(str.lower, seen)}:
             self._long.setdefault(name, []).append(file)
+        self._keep_single(file, single)
+
+    def _keep_single(self, file: Path, single: Mapping[str, Node]) -> None:
+        """Keep the members of a file that are no section: of a signing key, or settings."""
         if not _KEY_MEMBERS.isdisjoint(map(str.lower, single)):
-            self._rows.setdefault("keys", []).append((self._place(file, ""), single))
-        for key, value in single.items():
-            self.values.setdefault(key.lower(), value)
+            key = {name: node.value for name, node in single.items()}
+            self._rows.setdefault("keys", []).append((self._place(file, ""), key))
+            return
+        for name, node in single.items():
+            self.values.setdefault(name.lower(), node.value)
+            if node.place.endswith("[0]"):
+                self._leave_out_list(self._place(file, node.place.removesuffix("[0]")))
+
+    def _leave_out_file(self, file: Path) -> None:
+        if len(self._files) == 1:
+            raise unreadable(file, "", f"{_UNCLEAR}: {_NAME_FILE}")
+        remedy = f"nothing, unless its rows are of {_READ}: then {_NAME_FILE}"
+        self._found.report.leave_out(file.name, _UNCLEAR, remedy)
+
+    def _leave_out_list(self, place: str) -> None:
+        remedy = (
+            "compare the name with IdentityServer's, unless it is a setting of your application"
+        )
+        self._found.report.leave_out(place, "IdentityServer has no list of this name", remedy)
 
     def _place(self, file: Path, place: str) -> str:
         return f"{file.name}: {place}".rstrip(": ") if len(self._files) > 1 else place
 
     def _keep(self, key: str, place: str, value: object) -> None:
         """Keep a section, or an item of one; a list may be an object with any keys, as configuration binding reads it."""
-        name, entry = key.lower(), (place, value)
+        name = key.lower()
         if name == _WRAPPER and isinstance(value, dict):
             for inner, member in cast("dict[str, object]", value).items():
-                self._keep(inner, f"{place}.{inner}", member)
+                self._keep(inner, place_below(place, inner), member)
         elif name not in _KNOWN:
             self.values.setdefault(name, value)
-        elif isinstance(value, list):
-            for at, item in enumerate(cast("list[object]", value)):
-                self._rows.setdefault(name, []).append((f"{place}[{at}]", item))
-        elif isinstance(value, dict) and _is_keyed(cast("dict[str, object]", value)):
-            for at, item in enumerate(cast("dict[str, object]", value).values()):
-                self._rows.setdefault(name, []).append((f"{place}[{at}]", item))
+            if isinstance(value, list):
+                self._leave_out_list(place)
+        elif (items := _items_of(value)) is not None:
+            listed = [(f"{place}[{at}]", item) for at, item in enumerate(items)]
+            self._rows.setdefault(name, []).extend(listed)
         else:
-            self._rows.setdefault(name, []).append(entry)
+            self._rows.setdefault(name, []).append((place, value))
 
     def _join(self, table: str, parents: str, columns: tuple[str, ...], member: str) -> None:
         """Put rows of parts into the rows that they belong to."""
@@ -175,12 +201,16 @@ class Sections:
         return found
 
 
-def _is_keyed(value: dict[str, object]) -> bool:
-    return bool(value) and all(isinstance(each, dict) for each in value.values())
+def _items_of(value: object) -> list[object] | None:
+    """Return the items of a list, which may have any keys; None for one object."""
+    if isinstance(value, dict) and value:
+        value = [*cast("dict[str, object]", value).values()]
+        return value if all(isinstance(each, dict) for each in value) else None
+    return cast("list[object]", value) if isinstance(value, list) else None
 
 
 def _recognise(file: Path, value: object) -> str:
-    """Return the section of a list without a name: that of its file, else by what its items have."""
+    """Return the section of a list without a name: that of its file, else by what its items have, else nothing."""
     if file.stem.lower() in _KNOWN:
         return file.stem
     members = (
@@ -188,8 +218,4 @@ def _recognise(file: Path, value: object) -> str:
         if isinstance(value, dict)
         else set[str]()
     )
-    found = next((name for name, signs in _SIGNS.items() if signs & members), None)
-    if found is None:
-        reason = "it is not clear what this list holds: name the file after its section or table, such as Clients.json"
-        raise unreadable(file, "", reason)
-    return found
+    return next((name for name, signs in _SIGNS.items() if signs & members), "")
