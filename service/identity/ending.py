@@ -87,7 +87,7 @@ class UserEnding(msgspec.Struct, frozen=True, kw_only=True):
             writes = [
                 write
                 for ref, shown in zip(some, found, strict=True)
-                if shown is not None and shown.subject == subject
+                if shown is not None
                 for write in self._refuse(ref, shown)
             ]
             await stores.kv.write(*writes, durable=True)

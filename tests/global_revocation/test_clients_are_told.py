@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.identity.ending import UserEnding
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
@@ -61,6 +62,19 @@ async def test_a_client_is_told_once_of_a_session_that_lives(
     await app.redeem(await app.code(scope="openid api1"))
     await end_all(app.service)
     assert [claims_in(one)["sid"] for one in party.tokens] == [claims_in(tokens["id_token"])["sid"]]
+
+
+async def test_a_client_that_was_told_before_its_grants_end_is_not_told_again(
+    app: ClientApp, party: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def none_after_the_delivery(*_: object) -> int:
+        await nothing_waits(app.service)
+        return 0
+
+    monkeypatch.setattr(UserEnding, "_refuse_requests", none_after_the_delivery)
+    await app.tokens(scope=OFFLINE)
+    await end_all(app.service)
+    assert len(party.tokens) == 1
 
 
 async def test_a_repeated_end_sends_no_token_again(app: ClientApp, party: RelyingParty) -> None:

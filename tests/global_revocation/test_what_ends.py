@@ -11,7 +11,7 @@ from service.events.authorizations import ConsentWithdrawn
 from service.events.users import SessionEnded, SubjectRevoked
 from service.model.handle import digest
 from service.tokens.liveness import note_end
-from tests.ciba.consumption import Device, answer, open_request
+from tests.ciba.consumption import Device, answer, open_request, ref_of
 from tests.conftest import Clock, Start
 from tests.device.tv import Television
 from tests.driving.browser import Browser
@@ -96,6 +96,16 @@ async def test_ciba_requests_end_whether_they_wait_or_are_allowed(
     assert (await till.poll(allowed)).refusal == (400, "invalid_grant")
     assert (await till.poll(waiting)).refusal == (400, "access_denied")
     assert (await browser.get("/account/requests")).has("login")
+
+
+async def test_a_ciba_request_that_expires_meanwhile_is_not_counted(
+    service: RunningService,
+) -> None:
+    till, shared = Device(service), service.features.shared
+    expired, waiting = await till.begin(), await till.begin()
+    await shared.kv.write(shared.stores.backchannel_requests.drop(ref_of(expired)))
+    assert (await end_all(service)).requests == 1
+    assert (await till.poll(waiting)).refusal == (400, "access_denied")
 
 
 async def test_a_pushed_request_needs_a_new_sign_in(app: ClientApp) -> None:
