@@ -58,3 +58,16 @@ async def test_a_registered_client_gets_no_details_for_itself(
     refused = await app.service.token(client, authorization_details=encode(PAYMENT), **form)
     assert refused.refusal == (400, "invalid_authorization_details")
     assert (await app.service.token(client, **form)).status == 200
+
+
+async def test_a_registered_client_is_refused_a_type_that_is_gone(
+    registering: Callable[..., Any], service: RunningService, config: dict[str, Any]
+) -> None:
+    app = await registering()
+    config["authorization_details_types"] = config["authorization_details_types"][1:]
+    for client in config["clients"]:
+        if "authorization_details_types" in client:
+            client["authorization_details_types"] = ["account_information"]
+    service.reload(config)
+    page = await app.authorize(authorization_details=encode(PAYMENT))
+    assert page.parameters["error"] == "invalid_authorization_details"

@@ -69,3 +69,13 @@ async def test_a_scope_that_needs_a_user_is_refused(service: RunningService, sco
 async def test_the_default_leaves_out_what_needs_a_user(service: RunningService) -> None:
     answer = await service.token(("greedy", "machine-secret"), grant_type="client_credentials")
     assert answer["scope"] == "api1"
+
+
+@pytest.mark.rfc("6749#3.3")
+async def test_a_request_without_scope_of_a_client_without_api_scope_is_refused(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    client_in(config, "greedy")["allowed_scopes"] = ["openid"]
+    service.reload(config)
+    answer = await service.token(("greedy", "machine-secret"), grant_type="client_credentials")
+    assert answer.refusal == (400, "invalid_scope")

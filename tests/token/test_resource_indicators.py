@@ -162,3 +162,16 @@ async def test_a_resource_that_is_gone_is_no_audience_any_more(
     service.reload(config)
     answer = await app_of("frontend").refresh(tokens["refresh_token"])
     assert claims_in(answer["access_token"])["aud"] == "api1"
+
+
+@pytest.mark.rfc("8707#2.2")
+async def test_a_refresh_is_refused_when_every_granted_resource_is_gone(
+    app_of: Callable[[str], ClientApp], service: RunningService, config: dict[str, Any]
+) -> None:
+    tokens = await service.user_token(scope="openid api2 offline_access", resource="shy")
+    config["api_resources"].pop()
+    for client_id in ("machine", "web", "frontend"):
+        client_in(config, client_id)["allowed_scopes"].remove("shy")
+    service.reload(config)
+    refused = await app_of("frontend").refresh(tokens["refresh_token"])
+    assert refused.refusal == (400, "invalid_target")
