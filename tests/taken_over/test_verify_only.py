@@ -94,6 +94,14 @@ async def test_a_client_that_acts_for_itself_has_its_own_name_as_subject(
     assert not await service.is_active(await sign(**claims))
 
 
+async def test_a_client_of_identityserver_that_acts_for_itself_needs_no_sub(
+    service: RunningService, sign: Sign
+) -> None:
+    claims = IDENTITY_SERVER | {"client_id": "machine", "scope": ["api1"], "sub": None}
+    answer = await service.introspect(await sign(header="at+jwt", **claims))
+    assert (answer["active"], answer["sub"]) == (True, "machine")
+
+
 REFUSED: dict[str, dict[str, Any]] = {
     "an ID token": {"typ": "ID"},
     "a refresh token": {"typ": "Refresh"},
