@@ -18,9 +18,9 @@ from service.identity.providers.provider import (
     ProviderUserRefused,
 )
 from service.model.identity_provider import IdentityProvider
+from service.model.local_text import LocalText
 from service.model.registry import LiveRegistry
 from service.model.tenant import Tenant
-from service.model.types import LocalText
 from service.model.user import LOCAL
 from service.protocol.paths import ACCOUNT, IDENTITY_PROVIDER, LOGIN, REQUESTS, SECURITY
 from service.web.endpoint import Answer

@@ -8,6 +8,7 @@ import msgspec
 
 from service.model import types
 from service.model.handle import digest
+from service.model.local_text import LocalText
 from service.protocol.authorization_details import Detail
 
 MessageKind = Literal["ping", "webhook"]
@@ -82,7 +83,7 @@ class AuthenticationNotice(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the request for everybody but its client; it is not the auth_req_id, and no token can be had for it."""
     subject: str
     client_id: str
-    client_name: str | types.LocalText
+    client_name: str | LocalText
     binding_message: str | None
     scope: frozenset[str]
     authorization_details: tuple[Detail, ...]

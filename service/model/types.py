@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from service.model.local_text import LocalText, local_text
+
 Network = IPv4Network | IPv6Network
 Location = tuple[str | int, ...]
 Kind = Literal[
@@ -218,51 +220,34 @@ def _path(value: object) -> Path:
 
 
 def _logo(value: object) -> Path | str:
-    return (
-        _web_url(value) if isinstance(value, str) and re.match("https?:", value) else _path(value)
-    )
+    if not isinstance(value, str):
+        raise expected("a path, or an http or https URL")
+    return _web_url(value) if re.match("https?:", value) else _path(value)
 
 
 def _json_schema(value: object) -> Path | Mapping[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else _path(value)
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value)
+    if not isinstance(value, str):
+        raise expected("a path, or a JSON Schema as keys and values")
+    return _path(value)
 
 
-NO_LANGUAGE = ""
-"""The key of a text without a language tag."""
-
-
-class LocalText(msgspec.Struct, frozen=True):
-    """One text by language tag in lower case (OpenID Connect Dynamic Client Registration §2.1), such as `{"en": "Orders", "de-at": "Bestellungen"}`."""
-
-    by_language: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return self.in_language(NO_LANGUAGE)
-
-    def in_language(self, *tags: str) -> str:
-        """Return the text in the first of these languages that exists, else the first text."""
-        return self.by_language[self.find_language(*tags)]
-
-    def find_language(self, *tags: str) -> str:
-        """Return the tag, in lower case, of the text that is shown in these languages."""
-        for tag in (*tags, NO_LANGUAGE):
-            for wanted in (tag.lower(), tag.lower().partition("-")[0]):
-                if wanted in self.by_language:
-                    return wanted
-        return next(iter(self.by_language))
-
-
-def local_text(texts: Mapping[str, str]) -> LocalText:
-    """Make a text of texts by tags in any spelling."""
-    return LocalText({tag.lower().replace("_", "-"): text for tag, text in texts.items()})
+def _hosts(value: object) -> object:
+    if isinstance(value, str):
+        return value.replace(",", " ").split()
+    if not isinstance(value, list):
+        raise expected("text, or a list of texts", "list", value=value)
+    return cast("list[object]", value)
 
 
 def _texts(value: object) -> str | LocalText:
-    if not isinstance(value, dict):
+    if isinstance(value, str):
         return _text(value)
-    texts = cast("dict[str, object]", value)
+    texts = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     if not texts or not all(_LANGUAGE_TAG.fullmatch(tag) for tag in texts):
-        raise expected("text, or texts by language such as {en: Orders, de: Bestellungen}")
+        what = "text, or texts by language such as {en: Orders, de: Bestellungen}"
+        raise expected(what, "text", value=value)
     return local_text({tag: _text(text) for tag, text in texts.items()})
 
 
@@ -329,7 +314,7 @@ Text = Annotated[str, Meta(min_length=1, max_length=_LONGEST_TEXT)]
 _HOST: dict[str, object] = {"type": "string", "minLength": 1}
 Hosts = Annotated[
     tuple[Text, ...],
-    Before(lambda one: one.replace(",", " ").split() if isinstance(one, str) else one),
+    Before(_hosts),
     Meta(min_length=1),
     written_as(_HOST, {"type": "array", "items": _HOST, "minItems": 1}),
 ]

@@ -8,8 +8,8 @@ from typing import cast
 from service.config.detail_schemas import SchemaRefused, read_schema
 from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
+from service.model.local_text import LocalText
 from service.model.registry import AuthorizationDetailsTypeEntry
-from service.model.types import LocalText
 from service.protocol.templates import find_placeholders
 
 _DECIDES_ELSEWHERE = frozenset(

@@ -57,7 +57,7 @@ def test_yes_is_no_boolean(problems: Callable[..., Any]) -> None:
 
 def test_a_number_is_no_text(problems: Callable[..., Any]) -> None:
     found = problems("ui: {title: 5}")["ui.title"]
-    assert (found.message, found.hint) == ("expected text", "put it into quotes")
+    assert (found.message, found.hint) == (LOCAL, "put it into quotes")
 
 
 @pytest.mark.parametrize(
@@ -228,3 +228,37 @@ def test_texts_by_language_are_checked(
     problems: Callable[..., Any], title: str, message: str
 ) -> None:
     assert problems(f"ui: {{title: {title}}}")["ui.title"].message.startswith(message)
+
+
+HOSTS = "expected text, or a list of texts"
+LOGO = "expected a path, or an http or https URL"
+SCHEMA = "expected a path, or a JSON Schema as keys and values"
+LOCAL = "expected text, or texts by language such as {en: Orders, de: Bestellungen}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "path", "message"),
+    [
+        ("server: {host: true}", "server.host", HOSTS),
+        ("server: {host: 5}", "server.host", HOSTS),
+        ("server: {host: {a: b}}", "server.host", HOSTS),
+        ("tenants: [{name: acme, logo: true}]", "tenants[acme].logo", LOGO),
+        ("tenants: [{name: acme, logo: [a]}]", "tenants[acme].logo", LOGO),
+        ("ui: {title: [a]}", "ui.title", LOCAL),
+        ("ui: {title: true}", "ui.title", LOCAL),
+        (
+            "authorization_details_types: [{type: pay, schema: true}]",
+            "authorization_details_types[pay].schema",
+            SCHEMA,
+        ),
+        (
+            "authorization_details_types: [{type: pay, schema: [a]}]",
+            "authorization_details_types[pay].schema",
+            SCHEMA,
+        ),
+    ],
+)
+def test_value_of_a_key_with_several_forms_is_answered_with_all_of_them(
+    problems: Callable[..., Any], entry: str, path: str, message: str
+) -> None:
+    assert problems(entry)[path].message == message

@@ -9,8 +9,8 @@ from typing import Literal, cast
 import msgspec
 
 from service.clock import clock, time_of
+from service.model.local_text import LocalText
 from service.model.secret import Secret
-from service.model.types import LocalText
 
 _NAMES_ONLY = "properties"
 """Anything may be in it, so that its values are not shown."""

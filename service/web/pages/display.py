@@ -9,8 +9,8 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
+from service.model.local_text import LocalText
 from service.model.registry import ApiResource, Registry, Scope
-from service.model.types import LocalText
 from service.protocol.authorization_details import Detail
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.templates import fill_placeholders, list_members

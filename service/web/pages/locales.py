@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
-from service.model.types import LocalText
+from service.model.local_text import LocalText
 from service.protocol.http_headers import read_qualities
 from service.web.pages.html import as_html, escape
 from service.web.pages.looks import folders_of
