@@ -221,12 +221,41 @@ def test_a_machine_keeps_its_secret_and_its_roles(realm: Realm) -> None:
     assert status == 200, answer
     token = claims_in(answer["access_token"])
     theirs = ANSWERS["machine"]
-    assert ordered(token["realm_access"]) == ordered(theirs["realm_access"])
+    for claim in ("realm_access", "preferred_username"):
+        assert ordered(token[claim]) == ordered(theirs[claim])
     assert (token["sub"], token["aud"]) == ("machine", "orders")
     refused = realm.token(
         None, grant_type="client_credentials", client_id="machine", client_secret="x"
     )
     assert (refused[0], refused[1]["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.parametrize(
+    ("client", "secret"),
+    [
+        pytest.param("hmac", "hmac-secret-hmac-secret-hmac-secret-hmac", id="one that only signs"),
+        pytest.param("signer", "never-was-a-credential", id="one of another method"),
+    ],
+)
+def test_a_secret_in_the_form_is_refused_where_it_never_was_a_credential(
+    realm: Realm, client: str, secret: str
+) -> None:
+    form = {"grant_type": "client_credentials", "client_id": client, "client_secret": secret}
+    status, answer = realm.token(None, scope="orders:read", **form)
+    assert (status, answer["error"]) == (401, "invalid_client")
+
+
+async def test_a_loopback_redirect_uri_keeps_its_port(realm: Realm) -> None:
+    asked = {"client_id": "spa", "response_type": "code", "scope": "openid"}
+    asked |= {"code_challenge": "E" * 43, "code_challenge_method": "S256"}
+    browser = Browser(realm.issuer.partition("/realms")[0])
+    try:
+        for port, status in ((5173, 200), (5174, 400)):
+            query = httpx2.QueryParams(asked | {"redirect_uri": f"http://localhost:{port}/cb"})
+            page = await browser.get(f"{realm.url('auth')}?{query}")
+            assert page.status == status, page.text
+    finally:
+        await browser.close()
 
 
 @pytest.mark.parametrize("client", ["signer", "hmac"])
