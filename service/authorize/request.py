@@ -10,6 +10,7 @@ import msgspec
 from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
 from service.authorize.response_modes import choose_response_mode
 from service.identity.accepted_users import AcceptedUsers, find_accepted_users
+from service.keys.jose import JwtRefused
 from service.model.authentication_context import IDP, names_context
 from service.model.authorization import Confirmation
 from service.model.client import Client
@@ -205,9 +206,10 @@ async def _read_named(
         for subs in claims.subjects
     ]
     if text is not None:
-        hint = await id_tokens.read_hint(text, sender=client)
-        if hint is None:
-            raise errors.InvalidRequest("id_token_hint is not an ID token of this service")
+        try:
+            hint = await id_tokens.read_hint(text, sender=client)
+        except JwtRefused as refused:
+            raise errors.InvalidRequest(f"id_token_hint {refused}") from refused
         named.append(hint.user)
     return tuple(named)
 

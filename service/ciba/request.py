@@ -203,8 +203,11 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _find_by_id_token(self, hint: str, client: Client) -> User | None:
         """Return the user of an ID token; a pairwise `sub` is understood as long as the session lives."""
-        known = await self.id_tokens.read_hint(hint, sender=client)
-        if known is None or not known.is_proof or known.client.client_id != client.client_id:
+        try:
+            known = await self.id_tokens.read_hint(hint, sender=client)
+        except JwtRefused as refused:
+            raise InvalidRequest(f"id_token_hint {refused}") from refused
+        if not known.is_proof or known.client.client_id != client.client_id:
             raise InvalidRequest("id_token_hint is not an ID token of this service for the client")
         if known.client.subject_type == "public":
             return await self.users.by_subject(str(known.claims["sub"]))

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from service.clients.directory import Clients
 from service.events.users import LoggedOut
 from service.identity.sessions import Sessions
+from service.keys.jose import JwtRefused
 from service.model.client import Client
 from service.model.session import Session
 from service.protocol.params import Params
@@ -68,7 +71,10 @@ async def read_logout_request(params: Params, id_tokens: IdTokens) -> LogoutRequ
     clients = id_tokens.clients
     text, named = params.get("id_token_hint"), params.get("client_id")
     sender = await clients.find(named) if named else None
-    hint = await id_tokens.read_hint(text, sender=sender) if text else None
+    hint = None
+    if text:
+        with suppress(JwtRefused):
+            hint = await id_tokens.read_hint(text, sender=sender)
     client_id = named or (hint.client.client_id if hint else "")
     contradicts = (text and hint is None) or (hint and hint.client.client_id != client_id)
     client = None if contradicts else await clients.find(client_id)

@@ -34,6 +34,8 @@ _HASHES = {"256": sha256, "384": sha384}
 _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
 """A signed userinfo response has the same `typ` as an ID token, but not all of these (RFC 8725 §3.12)."""
 
+_NOT_OURS = "is not an ID token of this service"
+
 _TYPES = frozenset({ID_TOKEN_TYPE.lower(), UNNAMED})
 """dex names no type."""
 
@@ -132,28 +134,36 @@ class IdTokens(msgspec.Struct, frozen=True, kw_only=True):
             signed.encode(), client, alg=alg, enc=enc or DEFAULT_ENC, cty="JWT"
         )
 
-    async def read_hint(self, hint: str, *, sender: Client | None) -> Hint | None:
-        """Return the ID token, of whatever age, if this service issued it to a client that still exists.
+    async def read_hint(self, hint: str, *, sender: Client | None) -> Hint:
+        """Return the ID token, of whatever age; JwtRefused unless this service issued it to a client that still exists.
 
         One that is encrypted to the client cannot be read here. The client has to decrypt it, and
         may encrypt it to this service or by the secret that the sender shares (OIDC Core §3.1.2.1).
         """
+        token = await self._decrypt_hint(hint, sender) if looks_encrypted(hint) else hint
         try:
-            token = await self.keys.decrypt(hint, sender) if looks_encrypted(hint) else hint
             claims, is_proof = await self._verify_hint(token)
             jose.require_claims(claims, _CLAIM_TYPES)
-        except jose.JwtRefused:
-            return None
+        except jose.JwtRefused as refused:
+            raise jose.JwtRefused(_NOT_OURS) from refused
         client = await self.clients.find(str(claims["aud"]))
-        if client is None or claims.get("iss") != self.issuer:
-            return None
+        # Another `typ` has an access token of a client with access_token_typ: JWT.
         if (
-            claims.get("typ", _TYP_CLAIM) != _TYP_CLAIM
-        ):  # an access token, of a client with access_token_typ: JWT
-            return None
+            client is None
+            or claims.get("iss") != self.issuer
+            or claims.get("typ", _TYP_CLAIM) != _TYP_CLAIM
+        ):
+            raise jose.JwtRefused(_NOT_OURS)
         subs = frozenset({str(claims["sub"])})
         user = RequestedUser(client=client, subs=subs, identifiers=self.identifiers)
         return Hint(claims=claims, client=client, user=user, is_proof=is_proof)
+
+    async def _decrypt_hint(self, hint: str, sender: Client | None) -> str:
+        try:
+            return await self.keys.decrypt(hint, sender)
+        except jose.JwtRefused as refused:
+            message = "is encrypted, and not to this service: the client has to decrypt it"
+            raise jose.JwtRefused(message) from refused
 
     async def _verify_hint(self, token: str) -> tuple[jose.VerifiedClaims, bool]:
         """Verify the signature by a key of this service (True), or by the secret of the client in `aud` (False)."""

@@ -57,7 +57,10 @@ async def test_a_secret_does_not_sign_for_a_client_registered_for_a_key(app: Cli
 @as_registered({"id_token_encrypted_response_alg": "ECDH-ES"})
 async def test_a_hint_that_is_encrypted_to_the_client_cannot_be_read(app_of: Any) -> None:
     app = app_of("implicit")
-    assert await silently(app, await id_token(app)) == "invalid_request"
+    answer = await app.authorize(prompt="none", id_token_hint=await id_token(app))
+    assert answer.error == "invalid_request"
+    said = "id_token_hint is encrypted, and not to this service: the client has to decrypt it"
+    assert answer.parameters["error_description"] == said
 
 
 @as_registered({"id_token_encrypted_response_alg": "A128KW"})

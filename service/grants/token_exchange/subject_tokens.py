@@ -168,9 +168,12 @@ class SubjectTokens(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _read_id_token(self, text: str, parameter: str) -> tuple[Hint, Session]:
         """Return an ID token of this service that has not expired, and its session, which lives."""
-        hint = await self.id_tokens.read_hint(text, sender=None)
-        if hint is None or int(str(hint.claims["exp"])) <= clock():
-            raise InvalidRequest(f"{parameter} is not an ID token that is valid now")
+        try:
+            hint = await self.id_tokens.read_hint(text, sender=None)
+        except JwtRefused as refused:
+            raise InvalidRequest(f"{parameter} {refused}") from refused
+        if int(str(hint.claims["exp"])) <= clock():
+            raise InvalidRequest(f"{parameter} has expired")
         if not hint.is_proof:
             raise InvalidRequest(
                 f"{parameter} is signed with its client's secret, and so proves nothing"
