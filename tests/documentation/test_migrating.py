@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,22 @@ def test_import_of_the_page_writes_a_configuration_that_check_accepts(
     assert imported.exit_code in (0, 4), imported.output
     checked = run("check", str(exports / "taken-over/config.yaml"))
     assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize("command", IMPORTS)
+def test_own_file_of_the_page_starts_from_what_was_imported(exports: Path, command: str) -> None:
+    assert run(*shlex.split(command)).exit_code in (0, 4)
+    (making,) = re.findall(r"^ *(sed .* > service[.]yaml)$", PAGE, re.MULTILINE)
+    subprocess.run(["sh", "-c", making], check=True)
+    own, folder = (
+        (exports / name).read_text() for name in ("service.yaml", "taken-over/config.yaml")
+    )
+    assert own != folder
+    checked = run("check", "service.yaml")
+    assert (checked.exit_code, "0 errors" in checked.output) == (0, True), checked.output
+    again = run(*shlex.split(command), "--force")
+    assert again.exit_code in (0, 4), again.output
+    assert (exports / "service.yaml").read_text() == own
 
 
 @pytest.mark.usefixtures("exports")
