@@ -14,10 +14,10 @@ from service.grants.authorization_code import AuthorizationCodeGrant
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry
-from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.errors import InvalidRequest, OAuthError, UnmetAuthenticationRequirements
 from service.protocol.octets import base64url, decode_base64url
 from service.protocol.params import Params
-from service.protocol.paths import AUTHORIZE
+from service.protocol.paths import AUTHORIZE, SECURITY
 from service.protocol.pkce import S256, s256
 from service.protocol.scope import OPENID
 from service.tokens.granting import ContinuedGrant, TokenRequest
@@ -34,6 +34,10 @@ _PATH = re.compile(r"/(?:[a-z-]{1,30}(?:\?[!-~]{0,1500})?)?", re.ASCII)
 
 class SignInRefused(OAuthError, code="access_denied", status=403):
     """The user could not sign in at the console."""
+
+
+class SignInTooWeak(SignInRefused, code=UnmetAuthenticationRequirements.code, status=403):
+    """The user could not sign in as `required_acr` says."""
 
 
 class SignInUnknown(InvalidRequest, status=400):
@@ -83,6 +87,8 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
         if not browser or not hmac.compare_digest(_mark(browser, path).encode(), mark.encode()):
             raise SignInUnknown("this browser has begun no such sign-in, or has finished it")
         error = answer.get("error")
+        if error == UnmetAuthenticationRequirements.code:
+            raise SignInTooWeak(self._say_what_is_required())
         if error is not None:
             raise SignInRefused(answer.get("error_description") or error)
         return await self._redeem(browser, answer.require("code")), path
@@ -117,6 +123,17 @@ class ConsoleSignIn(msgspec.Struct, frozen=True, kw_only=True):
         if not once.was_won(before):
             raise await revocation.refuse_replay(person, once.replay)
         return person
+
+    @property
+    def security(self) -> str:
+        """The page at which operators add factors, as users do."""
+        return f"{self.issuer.rstrip('/')}{SECURITY}"
+
+    def _say_what_is_required(self) -> str:
+        admin = self.registry.current.admin
+        acr = admin.required_acr if admin else None
+        needed = f"changes need the acr {acr} (admin.required_acr), which your sign-in did not meet"
+        return f"{needed}: add a factor that meets it at {self.security}"
 
     @property
     def _client(self) -> Client:

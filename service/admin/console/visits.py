@@ -12,7 +12,12 @@ import structlog
 from aiohttp import web
 
 from service.admin.console.operators import Operator, Operators
-from service.admin.console.sign_in import ConsoleSignIn, SignInRefused, SignInUnknown
+from service.admin.console.sign_in import (
+    ConsoleSignIn,
+    SignInRefused,
+    SignInTooWeak,
+    SignInUnknown,
+)
 from service.config.registry import CONSOLE_CLIENT
 from service.events.admin import AdminRefused, AdminSignedIn, AdminSignedOut
 from service.events.event import Emit
@@ -235,7 +240,10 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
         if error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             operator = await self._find_operator(request)
             self._audit(request, error, operator)
-        if isinstance(error, (FormExpired, SignInRefused, SignInUnknown)):
+        continue_label = ""
+        if isinstance(error, SignInTooWeak):
+            continue_href, continue_label = self.sign_in.security, "Add a factor"
+        elif isinstance(error, (FormExpired, SignInRefused, SignInUnknown)):
             continue_href = self.pages.url("/")
         context = {
             "heading": _HEADINGS.get(type(error), "This didn’t work"),
@@ -243,6 +251,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
             "error_description": error.description,
             "request_id": request_id() or "",
             "continue_href": continue_href,
+            "continue_label": continue_label,
             "operator": operator,
             "csrf": csrf_token(operator.cookie) if operator else "",
         }
@@ -280,4 +289,5 @@ _HEADINGS: Mapping[type[OAuthError], str] = {
     SignInTooOld: "Please sign in again",
     SignInUnknown: "This sign-in has expired",
     SignInRefused: "You could not be signed in",
+    SignInTooWeak: "Your sign-in is not strong enough",
 }

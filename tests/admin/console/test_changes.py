@@ -197,7 +197,13 @@ async def test_change_asks_for_the_required_acr(start: Start, config: dict[str, 
     assert asked["claims"] == ['{"id_token": {"acr": {"essential": true, "values": ["mfa"]}}}']
     refused = await operator.log_in(await operator.open(END))
     assert (refused.path, refused.status) == ("/callback", 403)
-    assert refused.text_of("error-description") == "the requested acr was not satisfied"
+    assert refused.text_of("error") == "unmet_authentication_requirements"
+    security = f"{service.issuer}/account/security"
+    assert refused.text_of("error-description") == (
+        "changes need the acr mfa (admin.required_acr), which your sign-in did not meet: "
+        f"add a factor that meets it at {security}"
+    )
+    assert refused.element("continue")["href"] == security
     assert await sessions_of(service) == 1
     await operator.close()
 
