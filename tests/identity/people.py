@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 
 import pytest
+from argon2 import PasswordHasher
 from msgspec.structs import replace
 
-from service.identity.hashing import hash_password
 from service.identity.throttle import Throttle
 from service.model.authentication_context import Mfa
 from service.model.registry import Registry
@@ -24,7 +24,7 @@ PASSWORD = "correct horse"
 ALICE = User(
     sub="818727",
     username="alice",
-    password=hash_password(PASSWORD),
+    password=PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD),
     enabled=True,
     claims={"name": "Alice Smith"},
 )

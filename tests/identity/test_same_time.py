@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from service.config.schema.server import Limits
 from service.identity import passwords as module
+from service.identity.hashing import hash_password
 from service.identity.password_sign_in import PasswordSignIn
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.refusal_costs import RefusalCosts
@@ -21,19 +22,23 @@ from service.model.user import User
 from service.store.keyvalue import KeyValue
 from service.store.stores import PASSWORDS, Stores
 from tests.conftest import Clock
-from tests.identity.people import ADDRESS, ALICE, BOB, PASSWORD, REGISTRY, Live
+from tests.identity import people
+from tests.identity.people import ADDRESS, BOB, PASSWORD, REGISTRY, Live
 
+ALICE = replace(people.ALICE, password=hash_password(PASSWORD))
+"""Her hash has the usual cost."""
 BCRYPT = replace(ALICE, password="$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe")
 """Costs less than the usual hash, and more than the cheap one."""
 DJANGO = replace(
-    BOB, password="pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps="
+    BOB, password="pbkdf2_sha256$300000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps="
 )
 """Costs more than all others."""
 CHEAP = replace(BOB, password=PasswordHasher(1, 64, 1).hash(PASSWORD))
-SLOW_BCRYPT = replace(ALICE, password="$2b$12$" + "." * 53)
+SLOW_BCRYPT = replace(ALICE, password="$2b$10$" + "." * 53)
 NOBODY = Live(replace(REGISTRY, users=()))
 """Of a registry whose users are in another system."""
-SLOW = replace(ALICE, password=PasswordHasher(3, 65536, 1).hash(PASSWORD))
+SLOW = replace(ALICE, password=PasswordHasher(3, 19456, 1).hash(PASSWORD))
+"""Costs a little more than the usual hash, and less than the slow one of bcrypt and Django's."""
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("9110#17.5")
 
-CPU_SECONDS = 2
+CPU_SECONDS = 1
 """A hundred times what the requests of one test need, and a fraction of what one costly request took."""
 
 LONG = 60_000
@@ -107,8 +107,10 @@ async def test_a_header_field_costs_little(
 ) -> None:
     name, begin, unit, end = bomb
     field = f"{name}: {begin}{unit * (length // len(unit))}{end}"
+    for page in ("GET /account/login", "GET /nothing"):
+        await _answer(service, page)  # compiles it, which takes as long as all requests below
     with cpu_limited():
-        for endpoint in ENDPOINTS * 4:
+        for endpoint in ENDPOINTS * 2:
             assert 200 <= status_of(await _answer(service, endpoint, field)) < 500, endpoint
 
 
