@@ -95,13 +95,22 @@ class Report:
             ("Not taken", "not_taken", self.not_taken),
         ):
             yield from ["", title] if rows else ()
-            for row in rows:
-                called = self._name_of(row)
-                of = "" if called is None else f" of {_visible(quoted(called))}"
-                yield f"  {row.place}{of}: {row.reason}"
-                yield from [f"    {row.what_to_do}"] if row.what_to_do else ()
+            yield from self._lines_of(rows)
             if self.further[name]:
                 yield f"  … and {self.further[name]} more"
+
+    def _lines_of(self, rows: Sequence[Row]) -> Iterator[str]:
+        """Yield the lines of rows; a reason that several have comes once, with all their places."""
+        alike: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            name = self._name_of(row)
+            of = "" if name is None else f" of {_visible(quoted(name))}"
+            alike.setdefault((row.reason, row.what_to_do), []).append(row.place + of)
+        for (reason, what_to_do), places in alike.items():
+            is_alone = len(places) == 1
+            yield f"  {places[0]}: {reason}" if is_alone else f"  {reason}"
+            yield from [f"    {what_to_do}"] if what_to_do else ()
+            yield from () if is_alone else (f"    - {place}" for place in places)
 
 
 def _visible(text: str) -> str:

@@ -17,7 +17,9 @@ PUBLIC = {"clientId": "spa", "publicClient": True}
 
 def written(folder: Path, section: str = "clients") -> list[dict[str, Any]]:
     """The entries of a section that were written."""
-    content: dict[str, Any] = yaml.safe_load((folder / "out/registry.yaml").read_text()) or {}
+    content: dict[str, list[dict[str, Any]]] = (
+        yaml.safe_load((folder / "out/registry.yaml").read_text()) or {}
+    )
     return content.get(section, [])
 
 

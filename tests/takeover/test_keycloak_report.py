@@ -45,6 +45,29 @@ def test_a_row_names_the_client_of_hydra(tmp_path: Path) -> None:
     assert [row["name"] for row in report["not_taken"]] == ["app"]
 
 
+def test_a_reason_that_several_clients_share_is_said_once(import_realm: Import) -> None:
+    masked = [a_client(clientId=name, secret="*" * 10) for name in ("one", "two", "three")]
+    lines = import_realm(a_realm(clients=masked)).stdout.splitlines()
+    at = lines.index("  the secret is masked")
+    remedy, *places = lines[at + 1 : at + 5]
+    assert "kc.sh export" in remedy
+    names = ("one", "two", "three")
+    assert places == [
+        f'    - clients[{number}].secret of "{name}"' for number, name in enumerate(names)
+    ]
+
+
+def test_a_row_names_the_scope_and_the_provider(import_realm: Import) -> None:
+    scope = {"name": "odd", "protocolMappers": [{"protocolMapper": "script-x.js"}]}
+    members = {
+        "clients": [a_client(defaultClientScopes=["odd"])],
+        "clientScopes": [scope],
+        "identityProviders": [{"alias": "partner", "providerId": "saml"}],
+    }
+    rows = rows_of(import_realm, **members)
+    assert {row["name"] for row in rows.values()} == {"odd", "partner"}
+
+
 def test_the_report_shows_the_pattern_that_is_left_out(import_realm: Import) -> None:
     row = rows_of(import_realm, clients=[PATTERN])["clients[0].redirectUris[0]"]
     assert row["reason"] == 'a pattern of redirect URIs: "https://a.example/*"'

@@ -1,4 +1,4 @@
-"""What kept users out at Keycloak is kept, or the report names it."""
+"""A condition that kept users out at Keycloak is kept, or the report names it."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ def add_providers(members: RealmMembers, found: Found) -> frozenset[str]:
     for node in members.lists["identityProviders"]:
         with found.taking(node.place):
             alias = node.required_text("alias")
+            found.report.name(node.place, alias)
             entry = _entry(node, found)
             if entry is not None:
                 entry["claims"] = claims.get(alias) or None

@@ -45,7 +45,9 @@ class Scopes:
         # First those of the operator: where two make one claim of different things, theirs counts.
         for node in sorted(members.lists["clientScopes"], key=_is_built_in):
             with found.taking(node.place):
-                if node.required_text("name") in used:
+                name = node.required_text("name")
+                found.report.name(node.place, name)
+                if name in used:
                     self._read(node, mappers, found)
                 elif not _is_built_in(node):
                     message = "no client has this scope, and so it is not here"
