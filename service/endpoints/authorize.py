@@ -80,7 +80,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), error)
         except Exception:
             log.exception("unforeseen error in an authorization request")
-            unforeseen = ServerError("something unforeseen happened")
+            unforeseen = ServerError()
             outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), unforeseen)
         return self.visits.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 

@@ -172,7 +172,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             answered = _http_error(error)
         except Exception:
             log.exception("unforeseen error")
-            answered = _error_answer(ServerError("something unforeseen happened"))
+            answered = _error_answer(ServerError())
         if self.event_queue is not None and self.event_queue.pending:
             await self.event_queue.settle()
         self._finish(answered.headers, request_id)

@@ -208,7 +208,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
                 return await self._refuse(request, error)
             except Exception:
                 log.exception("unforeseen error on a page")
-                return await self._refuse(request, ServerError("something unforeseen happened"))
+                return await self._refuse(request, ServerError())
 
         return answer
 

@@ -88,7 +88,7 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
                 return await self.show(request, error)
             except Exception:
                 log.exception("unforeseen error on a page")
-                return await self.show(request, ServerError("something unforeseen happened"))
+                return await self.show(request, ServerError())
 
         return handle
 
