@@ -164,6 +164,9 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
                 once = self.rules[arrival.endpoint].find_use(claims, arrival.client)
         except OAuthError as error:
             refusal = error
+            if isinstance(error, InvalidRequestObject):
+                client_id, reason = arrival.client.client_id, error.description
+                log.info("request object refused", client_id=client_id, reason=reason)
         return replace(arrival, params=params, refusal=refusal, once=once)
 
     def has_to_sign(self, arrival: Arrival) -> bool:
@@ -180,7 +183,6 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _read(self, arrival: Arrival) -> Claims | None:
         """Return the claims of the verified object; None for a request without an object."""
-        client = arrival.client
         text = await self._find(arrival)
         if text is None:
             if self.has_to_sign(arrival):
@@ -189,7 +191,6 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return await self._verify(text, arrival)
         except JwtRefused as refused:
-            log.info("request object refused", client_id=client.client_id, reason=str(refused))
             raise InvalidRequestObject(f"the request object is refused: {refused}") from refused
 
     async def _find(self, arrival: Arrival) -> str | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.request_objects.sending import Sender
 
@@ -31,6 +33,27 @@ async def test_a_verified_but_wrong_object_is_refused_at_its_own_redirect_uri(
     page = await web.send(request, redirect_uri=outside, state="outside")
     assert page.url.startswith(web.app.redirect_uri + "#")
     assert (page.error, page.parameters["state"]) == (REFUSED, "the-state")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"exp": timedelta(minutes=-5)},
+        {"nbf": timedelta(minutes=5)},
+        {"iss": "somebody"},
+        {"aud": "https://elsewhere.example"},
+        {"state": 5},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+async def test_every_refused_object_is_a_line_of_the_log(web: Sender, wrong: Any) -> None:
+    request = await web.signed(**wrong)
+    with capture_logs() as lines:
+        page = await web.send(request)
+    assert page.error == REFUSED
+    logged = [one for one in lines if one["event"] == "request object refused"]
+    assert [one["client_id"] for one in logged] == ["web"]
+    assert logged[0]["reason"] == page.parameters["error_description"]
 
 
 async def test_an_object_with_a_wrong_type_is_refused_where_its_other_members_say(
