@@ -30,6 +30,7 @@ from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import UserStore
+from service.protocol.claims import read_verifications
 from service.protocol.path_aliases import NO_ALIASES, PathAliases
 from service.protocol.paths import TOKEN
 from service.protocol.templates import fill_template
@@ -181,13 +182,13 @@ class ForeignAssertions(msgspec.Struct, frozen=True, kw_only=True):
         self, claims: VerifiedClaims, issuer: TrustedIssuer, sub: str
     ) -> SignIn:
         """Return the user as a sign-in at the identity provider finds one."""
-        name = issuer.identity_provider or ""
+        name, theirs = issuer.identity_provider or "", read_verifications(claims)
         provider = self.registry.current.identity_providers.get(name)
-        if provider is None or not provider.allows_user(claims):
+        if provider is None or not provider.allows_user(theirs):
             raise JwtRefused("its user meets none of allowed_claims of the identity provider")
         who = _sign_in(find_linked_subject(provider, sub), name, claims, issuer)
         try:
-            return await self.accounts.link(provider, who, claims, subject=sub)
+            return await self.accounts.link(provider, who, theirs, subject=sub)
         except ProviderUserRefused as error:
             raise JwtRefused(str(error)) from error
 
@@ -223,8 +224,10 @@ def _find_key(assertion: ForeignAssertion) -> str:
 
 def _map_claims(claims: VerifiedClaims, issuer: TrustedIssuer) -> Mapping[str, object]:
     named = issuer.claims.items()
-    return without_protocol_claims(
-        {ours: claims[theirs] for theirs, ours in named if theirs in claims}
+    return read_verifications(
+        without_protocol_claims(
+            {ours: claims[theirs] for theirs, ours in named if theirs in claims}
+        )
     )
 
 

@@ -37,6 +37,7 @@ _STRING_CLAIMS = frozenset(
         "phone_number",
     }
 )
+_VERIFICATIONS = frozenset({"email_verified", "phone_number_verified"})
 _ORDINARY_NAME = re.compile(r"[A-Za-z0-9_.:/#-]{1,80}")
 _TAG = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,6}")
 
@@ -61,6 +62,18 @@ def find_claim(claims: Mapping[str, object], name: str, locales: Collection[str]
     return next((spelled for one in wanted if (spelled := _find_spelling(claims, one))), name)
 
 
+def read_verifications(claims: Mapping[str, object]) -> dict[str, object]:
+    """Return another issuer's claims with `email_verified` and `phone_number_verified` as booleans (OIDC Core §5.1).
+
+    Some providers, such as Apple and Amazon Cognito, send "true" and "false"; no other value is true.
+    """
+    flags = {
+        name: claims[name] is True or claims[name] == "true"
+        for name in _VERIFICATIONS & claims.keys()
+    }
+    return {**claims, **flags}
+
+
 def find_expected_type(name: str, value: object) -> str | None:
     """Return the type of a standard claim, in any language, if the value is of another one."""
     name = name.partition("#")[0]
@@ -68,7 +81,7 @@ def find_expected_type(name: str, value: object) -> str | None:
         return None
     if name in _STRING_CLAIMS:
         return None if isinstance(value, str) else "a string"
-    if name in {"email_verified", "phone_number_verified"}:
+    if name in _VERIFICATIONS:
         return None if isinstance(value, bool) else "true or false"
     if name == "updated_at":
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

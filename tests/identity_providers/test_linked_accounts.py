@@ -42,6 +42,15 @@ async def subject(app: ClientApp, come_back: ComeBack) -> str:
     return str(claims_in(tokens["id_token"])["sub"])
 
 
+@pytest.mark.rfc("openid-core#5.1")
+async def test_user_whose_address_is_verified_in_words_signs_in_to_the_account(
+    app: ClientApp, come_back: ComeBack, fake: FakeProvider
+) -> None:
+    """As Apple may say it, and Amazon Cognito does in userinfo."""
+    fake.claims = VERIFIED | {"email_verified": "true"}
+    assert await subject(app, come_back) == ALICE
+
+
 @pytest.mark.parametrize("source", ["claims", "userinfo"])
 async def test_user_with_the_same_verified_address_signs_in_to_the_account(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, events: list[object], source: str
@@ -59,7 +68,8 @@ async def test_user_with_the_same_verified_address_signs_in_to_the_account(
 NOT_OURS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "an address that it has not verified": (VERIFIED | {"email_verified": False}, {}),
     "an address of which it says nothing": ({"email": "alice@example.com"}, {}),
-    "a text for a truth": (VERIFIED | {"email_verified": "true"}, {}),
+    "another text for a truth": (VERIFIED | {"email_verified": "True"}, {}),
+    "a number for a truth": (VERIFIED | {"email_verified": 1}, {}),
     "another address": (VERIFIED | {"email": "mallory@example.com"}, {}),
     "an address with a look-alike": (VERIFIED | {"email": "alice@example.\u212aom"}, {}),
     "several addresses": (VERIFIED | {"email": ["alice@example.com"]}, {}),

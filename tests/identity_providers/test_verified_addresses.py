@@ -78,6 +78,30 @@ CASES = {
         {"mail": "a@b.example", "checked": True},
         {"email": "m@b.example"},
     ),
+    "said in words": Case(
+        TRUSTED,
+        EMAIL | PHONE | {"email_verified": "true", "phone_number_verified": "false"},
+        {},
+        VERIFIED | {"phone_number_verified": False},
+    ),
+    "said in words in userinfo": Case(
+        TRUSTED, {}, EMAIL | {"email_verified": "true"}, EMAIL | {"email_verified": True}
+    ),
+    "not trusted and said in words": Case(
+        {}, EMAIL | {"email_verified": "true"}, {}, EMAIL | {"email_verified": False}
+    ),
+    "said in other words": Case(
+        TRUSTED,
+        EMAIL | PHONE | {"email_verified": "yes", "phone_number_verified": 1},
+        {},
+        UNVERIFIED,
+    ),
+    "mapped in words": Case(
+        TRUSTED | MAPPED,
+        {"mail": "m@b.example", "checked": "true"},
+        {},
+        {"email": "m@b.example", "email_verified": True},
+    ),
     "mapped to itself": Case(TRUSTED | {"claims": {"email": "email"}}, VERIFIED, {}, VERIFIED),
 }
 

@@ -261,17 +261,29 @@ async def test_an_identity_of_a_user_leads_to_that_user_as_a_sign_in_does(
 
 @pytest.mark.rfc("openid-core#5.1")
 @pytest.mark.parametrize("trust_email", [False, True])
+@pytest.mark.parametrize("verified", [True, "true"])
 async def test_an_address_is_verified_if_the_identity_provider_is_trusted(
-    linked: dict[str, Any], service: RunningService, trust_email: bool
+    linked: dict[str, Any], service: RunningService, trust_email: bool, verified: object
 ) -> None:
     linked["identity_providers"] = [PROVIDER | {"trust_email": trust_email}]
     claims = {"email": "email", "email_verified": "email_verified"}
     linked["trusted_issuers"][0]["claims"] = claims
     service.reload(linked)
     partner = Partner(service)
-    assertion = await partner.assertion(email="a@b.example", email_verified=True)
+    assertion = await partner.assertion(email="a@b.example", email_verified=verified)
     answer = await partner.present(assertion, scope="openid email")
     assert (await userinfo(service, answer))["email_verified"] is trust_email
+
+
+@pytest.mark.rfc("openid-core#5.1")
+@trusting(claims={"email": "email", "checked": "email_verified"})
+@pytest.mark.parametrize(("checked", "verified"), [("true", True), ("false", False), ("1", False)])
+async def test_a_trusted_issuers_word_about_an_address_becomes_a_boolean(
+    partner: Partner, checked: str, verified: bool
+) -> None:
+    assertion = await partner.assertion(email="a@b.example", checked=checked)
+    answer = await partner.present(assertion, scope="openid email")
+    assert (await userinfo(partner.service, answer))["email_verified"] is verified
 
 
 @pytest.mark.rfc("7521#4.1.1")

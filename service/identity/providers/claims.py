@@ -18,6 +18,7 @@ from service.model.handle import digest
 from service.model.identity_provider import VERIFIABLE, IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry
 from service.model.session import EXTERNAL, PendingSignIn, ProviderSession, Session
+from service.protocol.claims import read_verifications
 from service.protocol.templates import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash
@@ -96,7 +97,7 @@ def combine_documents(
             source = claims if address in claims else userinfo
             combined.pop(verified, None)
             combined |= {name: source[name] for name in (verified,) if name in source}
-    return combined
+    return read_verifications(combined)
 
 
 def _find_pairs(provider: IdentityProvider) -> Iterator[tuple[str, str]]:
@@ -130,7 +131,7 @@ def build_sign_in(
         amr=_read_amr(claims.get("amr")),
         acr=acr if isinstance(acr, str) else None,
         auth_time=at,
-        user_claims=without_protocol_claims(standard | mapped),
+        user_claims=read_verifications(without_protocol_claims(standard | mapped)),
     )
 
 
