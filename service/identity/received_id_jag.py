@@ -44,11 +44,15 @@ def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Re
     if not (scope or details):
         raise InvalidScope("the ID-JAG grants no scope that the client may have")
     if resources:
+        names = ", ".join(sorted(registry.api_names(resources)))
         scope = registry.cut_scope(scope, resources)
         resources = tuple([one for one in resources if _understands(registry, one, scope, details)])
         details = registry.details_for(details, registry.api_names(resources))
         if not resources:
-            raise InvalidTarget("resource of the ID-JAG understands nothing of what it grants")
+            message = (
+                f"the API resources {names} of the ID-JAG have none of the scope that it grants"
+            )
+            raise InvalidTarget(message)
     return scope, resources, details
 
 

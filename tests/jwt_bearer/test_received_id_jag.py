@@ -183,6 +183,15 @@ async def test_its_resource_is_a_limit(
     assert granted == aud
 
 
+async def test_a_resource_without_any_of_the_scope_is_named_in_the_refusal(
+    partner: Partner,
+) -> None:
+    refused = await present(partner, resource=["api1", "api2"], scope="tools.read")
+    assert refused.refusal == (400, "invalid_target")
+    said = "the API resources api1, api2 of the ID-JAG have none of the scope that it grants"
+    assert refused["error_description"] == said
+
+
 async def test_a_resource_cuts_the_scope(partner: Partner) -> None:
     answer = await present(partner, resource=API, scope="api1 tools.read")
     assert answer["scope"] == "tools.read"
