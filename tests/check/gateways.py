@@ -89,6 +89,7 @@ async def proxying(
             **{f"127.0.0.1:{there}": f"127.0.0.1:{now}" for there, now in ports},
             "localhost:3001": f"localhost:{own}",
             **{f"port_value: {there}": f"port_value: {now}" for there, now in ports},
+            "daemon off;": "daemon off; master_process off;",  # a worker would outlive a kill
             "access_log off;": f"access_log off; {proxy_programs.TEMPORARY}",
         }
         if config["api_resources"][0].get("check") == {"token": "jwt"}:

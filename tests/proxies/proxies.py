@@ -33,8 +33,11 @@ COMMANDS = proxy_programs.COMMANDS | {
 }
 PROGRAMS = [name for name in COMMANDS if name != "traefik.yaml" or TRAEFIK.exists()]
 """Those that are there; `make traefik` builds Traefik, as CI does; that takes minutes."""
-NGINX = "daemon off; pid nginx.pid; events {} http { access_log off; %s include nginx.conf; }"
-"""What includes a file of conf.d, with folders that are not those of the package."""
+NGINX = (
+    "daemon off; master_process off; pid nginx.pid; "
+    "events {} http { access_log off; %s include nginx.conf; }"
+)
+"""What includes a file of conf.d, with folders that are not those of the package, and no worker that outlives a kill."""
 CADDY = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n"
 
 
