@@ -82,7 +82,7 @@ def _find_targets(
     apis = registry.api_resources
     understanding = [name for name in rule.audiences if name in apis and apis[name].scopes & scope]
     if not understanding:
-        raise InvalidTarget("no audience of the rule of token_exchange has any of the requested scope")
+        raise InvalidTarget("no audience of the rule has any of the requested scope")
     return tuple(understanding)
 
 
