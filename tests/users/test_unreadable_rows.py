@@ -71,11 +71,20 @@ async def test_row_that_cannot_be_read_is_a_disabled_user_whom_the_log_names(
     assert (await sign_in(service, "alice")).status == 200
 
 
-@pytest.mark.parametrize("column", ["id", "login"])
+NOBODY = {
+    "no sub": "id = NULL",
+    "no name": "login = NULL",
+    "an empty sub": "id = ''",
+    "a sub that is too long": "id = '" + "2" * 256 + "'",
+    "a sub with a control character": "id = 'a' || char(10)",
+}
+
+
+@pytest.mark.parametrize("change", NOBODY.values(), ids=NOBODY)
 async def test_row_without_sub_or_name_is_not_a_user(
-    service: RunningService, database: Database, column: str
+    service: RunningService, database: Database, change: str
 ) -> None:
-    await database.execute(f"UPDATE people SET {column} = NULL WHERE id = '2'")  # noqa: S608
+    await database.execute(f"UPDATE people SET {change} WHERE id = '2'")  # noqa: S608
     listed = await service.features.shared.users.list_users("", 10)
     assert [user.username for user in listed] == ["Alice", "carol"]
     assert (await sign_in(service, "bob")).refusal == WRONG

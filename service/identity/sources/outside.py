@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import msgspec
+import structlog
 
 from service.caching import BoundedCache
 from service.config.schema.users import Users
@@ -29,6 +30,8 @@ from service.model.user import (
 )
 from service.protocol.errors import TemporarilyUnavailable
 from service.protocol.typed_text import trim_name
+
+log = structlog.stdlib.get_logger(__name__)
 
 MAX_NAME = 255
 """Characters of a `sub` (OIDC Core §2), name or address; of a longer one, or with a control character, nobody is asked."""
@@ -85,7 +88,7 @@ class OutsideUsers:
     async def _by_subject(
         self, sub: str, ask: Callable[[_Request], Awaitable[User | None]]
     ) -> User | None:
-        if not is_plain_text(sub, longest=MAX_NAME):
+        if not _can_be_sub(sub):
             return None
         known = self._known.get(sub) if self._cached_for else None
         if known is not None:
@@ -133,7 +136,7 @@ class OutsideUsers:
         )
         if is_taken:
             self._taken_name = name
-        return found
+        return found if _can_be_found_again(found) else None
 
     async def by_email(self, email: str) -> User | Several | None:
         """Return the only user with this verified address; None where the system cannot tell."""
@@ -146,7 +149,7 @@ class OutsideUsers:
         request, plain = partial(find, address), partial(find, PLAIN_NAME)
         answer: tuple[User | Several | None, bool]
         answer = await self.requests.ask_for_value(request, plain, otherwise=None)
-        return answer[0]
+        return answer[0] if _can_be_found_again(answer[0]) else None
 
     @property
     def email_gap(self) -> str | None:
@@ -171,7 +174,7 @@ class OutsideUsers:
         find = self._source.by_identity
         request, plain = partial(find, provider, subject), partial(find, provider, PLAIN_NAME)
         found, _ = await self.requests.ask_for_value(request, plain, otherwise=None)
-        return found
+        return found if _can_be_found_again(found) else None
 
     @property
     def factor_store(self) -> FactorStore | None:
@@ -221,7 +224,8 @@ class OutsideUsers:
         """Return the first users by name; NotImplementedError where the system cannot list them."""
         if not isinstance(self._source, ListsUsers):
             raise NotImplementedError("users.source cannot list its users; show one by --username")
-        return await self._ask(partial(self._source.list_users, prefix, limit))
+        listed = await self._ask(partial(self._source.list_users, prefix, limit))
+        return [user for user in listed if _can_be_found_again(user)]
 
     async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
         """Disable or enable a user; NotImplementedError where the system cannot be told to."""
@@ -239,3 +243,18 @@ class OutsideUsers:
         self.requests.cancel()
         if isinstance(self._source, Closes):
             await self._source.close()
+
+
+def _can_be_sub(sub: str) -> bool:
+    return bool(sub) and is_plain_text(sub, longest=MAX_NAME)
+
+
+def _can_be_found_again(found: User | Several | None) -> bool:
+    """Return whether `by_subject` can find this user: all users without a `sub` would share one account."""
+    if not isinstance(found, User) or _can_be_sub(found.sub):
+        return True
+    log.warning(
+        "a user of users.source is left out: its sub is not a text of 1 to 255 plain characters",
+        username=found.username,
+    )
+    return False
