@@ -229,9 +229,11 @@ class Embedded:
     @cached_property
     def _client(self) -> Any:
         """The client, made with the first command: others need not import fakeredis."""
-        from fakeredis import FakeAsyncRedis  # noqa: PLC0415
+        from fakeredis import FakeAsyncRedis, FakeServer  # noqa: PLC0415
 
-        client: Any = FakeAsyncRedis(max_connections=MAX_CONNECTIONS)
+        # A server that fakeredis makes by itself stays with all records as long as the process.
+        server = FakeServer(version=(7,))
+        client: Any = FakeAsyncRedis(server=server, max_connections=MAX_CONNECTIONS)
         for command in ("SET", "SCAN"):
             client.response_callbacks.pop(command, None)  # replies stay as Redis gives them
         return client
