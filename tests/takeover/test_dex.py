@@ -373,6 +373,16 @@ def test_the_report_says_whether_tokens_of_before_count(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("written", "verified"), [("", True), (", emailVerified: false", False)])
+def test_an_address_is_verified_unless_dex_says_that_it_is_not(
+    tmp_path: Path, written: str, verified: bool
+) -> None:
+    user = f"{{email: a@example.com, userID: a, hash: '{BAR_HASH}'{written}}}"
+    text = f"issuer: https://a.example\nenablePasswordDB: true\nstaticPasswords: [{user}]\n"
+    (taken,) = import_text(text, tmp_path).configuration["users"]["list"]
+    assert taken["claims"]["email_verified"] is verified
+
+
 def test_an_import_without_anything_left_out_exits_with_0(tmp_path: Path) -> None:
     assert import_text(LDAP, tmp_path).exit_code == 0
 

@@ -116,6 +116,18 @@ def test_names_may_begin_with_small_letters_and_values_may_be_texts(settings: Im
     assert (client["client_claims_prefix"], client["always_send_client_claims"]) == ("", True)
 
 
+def test_a_list_may_have_keys_as_configuration_binding_reads_it(tmp_path: Path) -> None:
+    client = {"RequireClientSecret": False, "AllowedGrantTypes": {"0": "authorization_code"}}
+    uris = {"RedirectUris": {"a": "https://a.example.com/cb", "b": "https://b.example.com/cb"}}
+    listed = {"web": {"ClientId": "web-1", **client, **uris}, "1": {"ClientId": "web-2", **client}}
+    source = tmp_path / "appsettings.json"
+    source.write_text(json.dumps({"IdentityServer": {"Clients": listed}}))
+    taken = run_import("identityserver", source, tmp_path / "out")
+    assert [each["client_id"] for each in taken.configuration["clients"]] == ["web-1", "web-2"]
+    assert taken.client("web-1")["redirect_uris"] == [*uris["RedirectUris"].values()]
+    assert "# IdentityServer.Clients[1]" in (taken.folder / "registry.yaml").read_text()
+
+
 def test_a_provider_that_a_client_is_restricted_to_and_that_is_code_there_is_reported(
     tmp_path: Path,
 ) -> None:
