@@ -34,7 +34,7 @@ LEFT_OUT = 4
 def import_(report: str, **asked: object) -> None:
     """Take over from another server.
 
-    Writes its clients, users and keys as a configuration of this service. PATH is what the other server exports: a file, or for keycloak also a folder. The report says what was taken, what is
+    Writes its clients, users and keys as a configuration of this service. PATH is what the other server exports: a file, or for keycloak and identityserver also a folder. The report says what was taken, what is
     different now, and what was not taken, why, and what to do. Exit codes: 0 all was taken; 4 something was not.
 
     \b

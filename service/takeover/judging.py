@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from service.start.checks import START_RULES
 from service.start.load import builtin_catalogue
 from service.start.rules import file_rules
 from service.takeover.found import Entry, Found, FoundUser, SecretText, Section
-from service.takeover.node import BY_HAND, quoted
+from service.takeover.node import BY_HAND, place_below, quoted
 from service.takeover.report import Report
 
 MAX_DEPTH = 20
@@ -103,7 +104,7 @@ def _leave_out(found: Found, errors: list[Finding]) -> None:
             raise IssuerRefused(error.message)
         if name not in found.sections:
             found.settings.pop(name, None)
-            found.report.leave_out(name, error.message, remedy)
+            found.report.leave_out(reduce(place_below, error.location, ""), error.message, remedy)
             continue
         at = int(error.location[1])
         entry = found.sections[name][at]
