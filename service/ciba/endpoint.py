@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 import msgspec
 
@@ -23,6 +24,7 @@ from service.web.endpoint import Answer, Direct, Message, Route, json_answer
 
 
 class BackchannelAuthenticationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
+    takes_certificates: ClassVar[bool] = True
     from_clients: ClientRequests
     reader: CibaReader
     requests: CibaRequests

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 import msgspec
 
@@ -45,6 +46,7 @@ ATTEMPTS = 5
 class DeviceAuthorizationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the checks that the authorize endpoint makes, and returns a code for the device and one for its user."""
 
+    takes_certificates: ClassVar[bool] = True
     issuer: str
     from_clients: ClientRequests
     reader: RequestReader

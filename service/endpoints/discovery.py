@@ -8,13 +8,11 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
-from service.clients.authentication.authentication import ClientAuthentication
 from service.clients.keys import ClientAlgorithms
 from service.model.catalogue import Registrable
 from service.model.registry import Registry
 from service.protocol.paths import JWKS
 from service.protocol.scope import OFFLINE_ACCESS
-from service.web.client_requests import ClientRequests
 from service.web.endpoint import (
     ANY_ORIGIN,
     Answer,
@@ -23,17 +21,14 @@ from service.web.endpoint import (
     Endpoint,
     Message,
     Route,
+    TakesCertificates,
     document_fields,
 )
-from service.web.key_proofs import TokenGuard
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
 MAX_AGE = 300
 """Seconds; much shorter than the time from a key's announcement to its first signature."""
-
-_TAKE_CERTIFICATES = (ClientAuthentication, ClientRequests, TokenGuard)
-"""The parts of an endpoint at which a client may have to show its certificate (RFC 8705 §5)."""
 
 _FIELDS = document_fields(max_age=MAX_AGE)
 
@@ -96,7 +91,7 @@ class DiscoveryEndpoint(msgspec.Struct, kw_only=True):
             if isinstance(endpoint, Described):
                 metadata = endpoint.metadata()
                 document |= metadata
-                aliased += metadata if _takes_certificates(endpoint) else ()
+                aliased += metadata if isinstance(endpoint, TakesCertificates) else ()
         document = {name: value for name, value in document.items() if value != []}
         complete = _place_below(self.issuer, document)  # never the Host header
         if self.aliases_below is None:
@@ -106,11 +101,6 @@ class DiscoveryEndpoint(msgspec.Struct, kw_only=True):
 
     async def jwks(self, _: Message) -> Answer:
         return Answer(_FIELDS, self.algorithms.ring.public_jwks)
-
-
-def _takes_certificates(endpoint: Endpoint) -> bool:
-    parts = (getattr(endpoint, name) for name in getattr(endpoint, "__struct_fields__", ()))
-    return any(isinstance(part, _TAKE_CERTIFICATES) for part in parts)
 
 
 def _place_below(base: str, document: Mapping[str, object]) -> Mapping[str, object]:

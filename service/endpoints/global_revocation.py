@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import cast
+from typing import ClassVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -53,6 +53,7 @@ WITHOUT_FORM = (
 
 
 class GlobalRevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
+    takes_certificates: ClassVar[bool] = True
     issuer: str
     registry: LiveRegistry
     client_auth: ClientAuthentication

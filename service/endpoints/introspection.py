@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 import msgspec
 
@@ -50,6 +51,7 @@ INACTIVE: Mapping[str, object] = {"active": False}
 class IntrospectionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Tells API resources and scopes about tokens for them, and clients about their own and those for the API that they run."""
 
+    takes_certificates: ClassVar[bool] = True
     client_auth: ClientAuthentication
     active_tokens: ActiveTokens
     identifiers: SubjectIdentifiers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from service.web.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route,
 class PushedRequestEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Checks all that the authorize endpoint checks before it asks a user (RFC 9126 §2.1)."""
 
+    takes_certificates: ClassVar[bool] = True
     from_clients: ClientRequests
     arriving: ArrivingRequests
     settings: Settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 import msgspec
 
@@ -24,6 +25,7 @@ from service.web.sent_credentials import CredentialReader
 class RevocationEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Answers the same for a token that is unknown or another client's (RFC 7009 §2.2)."""
 
+    takes_certificates: ClassVar[bool] = True
     client_auth: ClientAuthentication
     active_tokens: ActiveTokens
     revocation: Revocation

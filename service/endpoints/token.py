@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from typing import ClassVar
 
 import msgspec
 
@@ -48,6 +49,7 @@ from service.web.sent_credentials import CredentialReader
 class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the checks that all grants share, in the contract's order."""
 
+    takes_certificates: ClassVar[bool] = True
     client_auth: ClientAuthentication
     grants: Grants
     users: TokenUsers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import ClassVar
 
 import msgspec
 import orjson
@@ -37,6 +38,7 @@ _JWT = jwt_fields("application/jwt")
 class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the claims of the granted identity resources, and always `sub` (OIDC Core §5.3.2)."""
 
+    takes_certificates: ClassVar[bool] = True
     guard: TokenGuard
     subjects: Subjects
     identifiers: SubjectIdentifiers

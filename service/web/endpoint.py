@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol, final, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, final, runtime_checkable
 from urllib.parse import unquote
 
 import msgspec
@@ -212,3 +212,11 @@ class Described(Protocol):
     def metadata(self) -> Mapping[str, object]:
         """Return its metadata (RFC 8414 §2); discovery puts the issuer before paths."""
         ...
+
+
+@runtime_checkable
+class TakesCertificates(Protocol):
+    """An endpoint at which a client may have to show its certificate, and which therefore has an alias (RFC 8705 §5)."""
+
+    takes_certificates: ClassVar[bool]
+    """True; an endpoint without certificates has no such member."""
