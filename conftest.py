@@ -26,7 +26,7 @@ os.environ["PATH"] += "".join(f"{os.pathsep}{each}" for each in (*programs, "/us
 if folder := folder_in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
-pytest_plugins = ("tests.requirements", "tests.compiled_once", "tests.quick")
+pytest_plugins = ("tests.requirements", "tests.compiled_once", "tests.long_first", "tests.quick")
 pytest.register_assert_rewrite("tests.certification")
 
 # Properties hold on a slow machine, too, and a fixture may serve all examples of a test.
