@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from service.model.client import Client
 from service.model.registry import Registry
@@ -34,6 +35,10 @@ class AskedAcr(msgspec.Struct, frozen=True, kw_only=True):
     def is_insisted_on(self) -> bool:
         """Whether a sign-in can fail to meet it."""
         return self.essential or bool(self.required)
+
+    def without_wish(self) -> AskedAcr:
+        """Return what is insisted on alone."""
+        return self if self.essential else replace(self, values=())
 
     def met_by(self, session: Session, registry: Registry) -> str | None:
         """Return the first one that the session's sign-in meets; never a weaker one than is required."""

@@ -78,9 +78,13 @@ class Interaction(msgspec.Struct, frozen=True, kw_only=True):
     def wishes_acr(self) -> bool:
         """Whether the client would like an authentication context that the session does not meet (RFC 9470 §4)."""
         session, asked = self.session, self.request.acr
-        if session is None or not asked.values:
-            return False
-        return not asked.is_wish_met_by(session.methods, self.registry, acr=session.acr)
+        return session is not None and not asked.is_wish_met_by(
+            session.methods, self.registry, acr=session.acr
+        )
+
+    def without_wish(self) -> Interaction:
+        """Return the interaction of a request for no more than the acr that is insisted on."""
+        return replace(self, request=replace(self.request, acr=self.request.acr.without_wish()))
 
     def is_acr_met_by(self, amr: tuple[str, ...], *, acr: str | None = None) -> bool:
         """Return whether these authentication methods meet the acr that is asked for and what is required."""
@@ -179,7 +183,8 @@ def choose_acr_step(interaction: Interaction, steps: Sequence[Step]) -> Step | N
     """Return the step that can meet the acr which the session lacks, if there is one; a wish is never refused."""
     if interaction.lacks_acr:
         # The last of them asks for least: a second factor rather than the whole sign-in.
-        able = (step for step in reversed(steps) if step.can_meet_acr(interaction))
+        wanted = (interaction, interaction.without_wish())
+        able = (step for one in wanted for step in reversed(steps) if step.can_meet_acr(one))
     elif interaction.wishes_acr and "none" not in interaction.request.prompt:
         able = (step for step in reversed(steps) if step.can_meet_wish(interaction))
     else:

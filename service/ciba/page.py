@@ -172,8 +172,11 @@ class AccountRequestsEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a password could meet an authentication context that the session does not meet."""
         registry = self.visits.registry
         asked = pending.asked_acr(client, registry)
-        is_met = asked.is_met_by(session.methods, registry, acr=session.acr)
-        return not is_met and asked.is_met_by(AMR, registry, acr=None)
+        return any(
+            one.is_met_by(AMR, registry, acr=None)
+            and not one.is_met_by(session.methods, registry, acr=session.acr)
+            for one in (asked, asked.without_wish())
+        )
 
     def _lacks_factor(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether the client, or what it asks for, needs more than the user has given.

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.ciba.consumption import REQUESTS, Device, ciba_client
+from tests.ciba.consumption import REQUESTS, Device, ciba_client, ref_of
+from tests.conftest import Clock
 from tests.device.tv import TELEVISIONS, Television
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
 from tests.factors.conftest import PATH
+from tests.factors.keyring import enrol, use
 from tests.factors.phone import Phone
 
 pytestmark = pytest.mark.rfc("9470#5")
@@ -37,6 +39,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     config["clients"] += [
         *TELEVISIONS,
         ciba_client("till", secrets, required_acr="strong"),
+        ciba_client("counter", secrets, required_acr="password"),
     ]
     return config
 
@@ -106,6 +109,18 @@ async def test_wish_is_never_refused(app: ClientApp, phone: Phone) -> None:
     await app.login(scope="openid")
     page = await app.authorize(scope="openid", acr_values="strong", prompt="none")
     assert "code" in page.parameters, phone
+
+
+async def test_wish_beyond_what_is_demanded_is_never_refused(
+    app: ClientApp, config: dict[str, Any], phone: Phone
+) -> None:
+    config["authentication_contexts"].append({"acr": "key", "amr": ["pwd", "hwk"]})
+    app.service.reload(config)
+    app.client_id = "consenting"
+    page = await app.login(scope="openid", acr_values="key")
+    page = await app.browser.submit(page, otp=phone.code())
+    done = await app.browser.submit(page, action="allow", scope=["openid"])
+    assert "code" in done.parameters
 
 
 async def test_wish_of_a_person_without_a_factor_goes_on_without(app: ClientApp) -> None:
@@ -202,6 +217,15 @@ async def test_ciba_request_is_allowed_after_the_second_factor(
     await browser.submit(await browser.get(link), action="allow")
     tokens = await device.poll(auth_req_id)
     assert claims_in(tokens["id_token"])["acr"] == "strong"
+
+
+async def test_ciba_request_asks_for_the_password_that_is_required_whatever_is_wished(
+    service: RunningService, browser: Browser, clock: Clock
+) -> None:
+    await use(browser, await browser.get("/account/login"), await enrol(service))
+    clock.forward(seconds=5)
+    auth_req_id = await Device(service, "counter").begin(acr_values="unheard-of")
+    assert (await browser.get(f"{REQUESTS}/{ref_of(auth_req_id)}")).has("login")
 
 
 async def test_requirement_that_is_added_later_counts_for_refreshes(
