@@ -89,6 +89,14 @@ async def test_a_user_with_a_session_is_asked_at_once(tv: Television) -> None:
     assert (await other.enter()).has("device-allow")
 
 
+async def test_a_request_of_a_device_is_continued_at_its_own_page_alone(tv: Television) -> None:
+    asked = await tv.confirmation()
+    request = asked.parameters["request"]
+    page = await tv.browser.get(f"/account/continue?request={request}")
+    assert (page.status, page.path) == (asked.status, asked.path)
+    assert (await tv.poll()).refusal == (400, "authorization_pending")
+
+
 async def test_the_end_is_shown_again_when_the_page_is_loaded_again(tv: Television) -> None:
     done = await tv.decide()
     assert urlsplit(done.url).path == "/device"

@@ -65,6 +65,14 @@ async def test_an_object_with_a_wrong_type_is_refused_where_its_other_members_sa
     assert "state" not in page.parameters
 
 
+@pytest.mark.parametrize("wrong", [{"max_age": True}, {"resource": ["api1", 5]}], ids=str)
+async def test_an_object_with_a_boolean_or_a_number_for_another_type_is_refused(
+    web: Sender, wrong: dict[str, Any]
+) -> None:
+    page = await web.send(await web.signed(**wrong))
+    assert (page.status, page.error) == (303, REFUSED)
+
+
 async def test_an_object_whose_redirect_uri_has_a_wrong_type_is_refused_on_a_page(
     web: Sender,
 ) -> None:
