@@ -12,7 +12,7 @@ from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.grant_types import BY_SESSION, SIGN_INS, WITHOUT_REDIRECT_URI
 from service.model.handle import name_digest
-from service.model.profiles import FAPI, FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
+from service.model.profiles import FAPI, FAPI2, MESSAGE_SIGNING, accepted_algorithms
 from service.model.user import LOCAL, is_any_met
 from service.protocol.redirect_uri import is_registered, with_query
 from service.protocol.scope import OFFLINE_ACCESS
@@ -108,9 +108,11 @@ class Client(ClientEntry, frozen=True, kw_only=True):
         options = self.profile_options
         return self.signs_messages and (options is None or options.response != "plain")
 
-    def accepted_algorithms(self, algorithms: Collection[str]) -> Collection[str]:
+    def accepted_algorithms(
+        self, algorithms: Collection[str], *, registered: str | None = None
+    ) -> Collection[str]:
         """Return those of the signature algorithms that its profile allows (FAPI 2.0 Security Profile §5.4.1)."""
-        return FAPI2_ALGORITHMS.intersection(algorithms) if self.follows_fapi else algorithms
+        return accepted_algorithms(self.profile, algorithms, registered=registered)
 
     @property
     def permissions(self) -> Permissions:

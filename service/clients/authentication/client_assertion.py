@@ -110,9 +110,7 @@ class ClientAssertions(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Mapping[str, object]:
         """Return the claims that the client signed, in the type and by an algorithm that it may use."""
         registered = client.token_endpoint_auth_signing_alg
-        accepted = [
-            alg for alg in client.accepted_algorithms(algorithms) if registered in (None, alg)
-        ]
+        accepted = client.accepted_algorithms(algorithms, registered=registered)
         return await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
 
     def _check(self, claims: Mapping[str, object], evidence: Evidence, client: Client) -> None:
