@@ -83,7 +83,7 @@ class Found:
         places: Mapping[tuple[str, str], str] = _NO_PLACES,
     ) -> None:
         """Add an entry of the registry; members without a value are left out. `places` has, by key and item, those of items of its lists."""
-        called = values.get("client_id") or values.get("name")
+        called = values.get("name") or values.get("client_id")
         if isinstance(called, str):
             self.report.name(place, called)
         present = {name: value for name, value in values.items() if value is not None}

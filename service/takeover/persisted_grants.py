@@ -100,7 +100,9 @@ def read_grant(row: object, *, now: int) -> PersistedGrant:
         raise NotTaken("is no row of a table")
     named = cast("dict[str, object]", row).items()
     columns = {name.lower().replace("_", ""): value for name, value in named}
-    if columns.get("type") != "refresh_token":
+    if columns.get("type") is None:
+        raise NotTaken("has no Type, so that it is no row of PersistedGrants")
+    if columns["type"] != "refresh_token":
         raise Ended("is no refresh token")
     if columns.get("consumedtime") is not None:
         raise Ended("was used")

@@ -249,6 +249,7 @@ NOT_TAKEN: dict[str, tuple[object, str]] = {
         "a time that cannot be read",
     ),
     "no row": ([], "no row"),
+    "a row of another table": ({"Id": 1, "ClientId": "frontend"}, "no row of PersistedGrants"),
 }
 
 

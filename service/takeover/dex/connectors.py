@@ -40,6 +40,7 @@ class Connectors:
         kind, connector_id = record.text("type"), record.text("id")
         if kind is None or connector_id is None:
             raise Misplaced(record.place, "has no type or no id")
+        self._found.report.name(record.place, connector_id)
         expanded = self._environment.expand(record.get("config") or {}, record.below("config"))
         config = Record(record.below("config"), expanded)
         if kind == "ldap":

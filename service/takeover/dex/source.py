@@ -80,7 +80,9 @@ def _identify_clients(
     clients = list[tuple[str, Record]]()
     for record in each_record(root.items("staticClients"), found):
         with found.taking(record.place):
-            clients.append((identify(record, environment), record))
+            client_id = identify(record, environment)
+            found.report.name(record.place, client_id)
+            clients.append((client_id, record))
     return clients
 
 
