@@ -128,6 +128,16 @@ def test_a_list_may_have_keys_as_configuration_binding_reads_it(tmp_path: Path) 
     assert "# IdentityServer.Clients[1]" in (taken.folder / "registry.yaml").read_text()
 
 
+def test_a_lifetime_of_nothing_is_a_second(tmp_path: Path) -> None:
+    keys = ("AccessTokenLifetime", "SlidingRefreshTokenLifetime", "ConsentLifetime")
+    unused = dict.fromkeys((*keys, "UserSsoLifetime", "AbsoluteRefreshTokenLifetime"), 0)
+    client = {"ClientId": "app", "RequireClientSecret": False, "AllowOfflineAccess": True}
+    grants = {"AllowedGrantTypes": ["password"]}
+    taken = take_over(tmp_path, Clients=[{**client, **grants, **unused}])
+    lifetimes = {key: each for key, each in taken.client("app").items() if "lifetime" in key}
+    assert (len(lifetimes), {*lifetimes.values()}, taken.exit_code) == (5, {1}, 0)
+
+
 def test_a_provider_that_a_client_is_restricted_to_and_that_is_code_there_is_reported(
     tmp_path: Path,
 ) -> None:

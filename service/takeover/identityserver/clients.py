@@ -121,7 +121,7 @@ def read_client(
         "client_id": _client_id(record),
         **{ours: record.text(theirs) for ours, theirs in _TEXTS.items()},
         **_flags(record),
-        **{ours: record.number(theirs) for ours, theirs in _LIFETIMES.items()},
+        **{ours: _lifetime(record, theirs) for ours, theirs in _LIFETIMES.items()},
         **{ours: list(record.texts(*theirs)) or None for ours, theirs in _LISTS.items()},
         **_credentials(record, found),
         **_grants_and_scopes(record, scopes, found),
@@ -253,8 +253,8 @@ def _refresh_lifetimes(record: Record, found: Found) -> dict[str, object]:
     """Return how refresh tokens end; with sliding expiration, 0 means an end only by idleness."""
     expiration = record.word("RefreshTokenExpiration", ("Sliding", "Absolute"), "Absolute").lower()
     usage = record.word("RefreshTokenUsage", ("ReUse", "OneTimeOnly"), "OneTimeOnly")
-    absolute = record.number("AbsoluteRefreshTokenLifetime")
-    if absolute == 0 and expiration == "sliding":
+    absolute = _lifetime(record, "AbsoluteRefreshTokenLifetime")
+    if record.number("AbsoluteRefreshTokenLifetime") == 0 and expiration == "sliding":
         reason = "its refresh tokens have no absolute end; here they end a year after the sign-in"
         found.report.change(record.below("AbsoluteRefreshTokenLifetime"), reason)
         absolute = YEAR
@@ -263,6 +263,12 @@ def _refresh_lifetimes(record: Record, found: Found) -> dict[str, object]:
         "refresh_token_usage": "reuse" if usage == "ReUse" else "one_time",
         "absolute_refresh_token_lifetime": absolute,
     }
+
+
+def _lifetime(record: Record, key: str) -> int | None:
+    """Return the seconds, at least one: what lives for 0 seconds ends at once there."""
+    seconds = record.number(key)
+    return 1 if seconds == 0 else seconds
 
 
 def _device_code_lifetime(record: Record, grants: frozenset[str]) -> int | None:
