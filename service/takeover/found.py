@@ -69,6 +69,8 @@ class Found:
         """The issuer that is written where neither the source nor the operator names it."""
         self.rp_id: str | None = None
         """The domain that the users' passkeys are for."""
+        self.has_one_domain = True
+        """Whether that is so for all of them."""
         self.settings: dict[str, object] = {}
         """Further keys of config.yaml."""
         self.sections: dict[Section, list[Entry]] = {}

@@ -459,7 +459,10 @@ _REALM: dict[str, Any] = json.loads(
 )
 _SMALL = {
     key: _REALM[key]
-    for key in ("clientScopes", "clients", "components", "groups", "identityProviders", "roles")
+    for key in (
+        *("clientScopes", "clients", "components", "groups", "identityProviders", "roles"),
+        *("scopeMappings", "clientScopeMappings", "identityProviderMappers", "clientPolicies"),
+    )
 }
 _USERS: list[Any] = json.loads(
     (Path(__file__).parent / "keycloak/export/shop-users-0.json").read_text()

@@ -77,6 +77,55 @@ def test_members_of_a_claim_that_another_client_did_not_get_are_reported(
     assert "those of clients[0]" in rows["clients[1].protocolMappers[0]"]
 
 
+def test_users_keep_the_address_that_they_sign_in_by_though_no_client_reads_it(
+    import_realm: Import, tmp_path: Path
+) -> None:
+    client = a_client(protocolMappers=[attribute("team", "team")])
+    user = {"id": "1", "username": "alice", "email": "Alice@Example.com", "emailVerified": True}
+    import_realm(a_realm(clients=[client], users=[user | {"attributes": {"team": ["red"]}}]))
+    address = {"email": "alice@example.com", "email_verified": True}
+    assert claims_of_users(tmp_path) == [{"team": "red"} | address]
+    assert "email" not in written(tmp_path, "clients", "web")["user_claims"]["id_token"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["usermodel-property", "usermodel-attribute"], ids=["24.0", "26.7"]
+)
+def test_the_standard_claims_are_those_of_either_version(
+    import_realm: Import, tmp_path: Path, kind: str
+) -> None:
+    names = {"preferred_username": "username", "email": "email", "given_name": "firstName"}
+    mappers = [
+        a_mapper(kind, claim__name=claim, user__attribute=name) for claim, name in names.items()
+    ]
+    scope = {"name": "profile", "protocol": "openid-connect", "protocolMappers": mappers}
+    user = {"id": "1", "username": "ALICE", "email": "Alice@Example.com", "firstName": "Alice"}
+    client = a_client(defaultClientScopes=["profile"])
+    version = "24.0.5" if kind == "usermodel-property" else "26.7.0"
+    members = {"clients": [client], "clientScopes": [scope], "users": [user]}
+    result = import_realm(a_realm(keycloakVersion=version, **members))
+    assert result.exit_code == 0, result.output
+    assert claims_of_users(tmp_path) == [
+        {
+            "preferred_username": "alice",
+            "email": "alice@example.com",
+            "given_name": "Alice",
+            "email_verified": False,
+        }
+    ]
+
+
+@pytest.mark.parametrize("resolves", [True, False])
+def test_the_report_says_that_tokens_are_no_longer_for_the_account_client(
+    import_realm: Import, resolves: bool
+) -> None:
+    mappers = [{"protocolMapper": "oidc-audience-resolve-mapper"}] if resolves else []
+    roles = {"client": {"account": [{"name": "view-profile"}]}}
+    realm = a_realm(clients=[a_client(protocolMappers=mappers)], roles=roles)
+    changed = report_of(import_realm(realm, "--report", "json"))["changed"]
+    assert ("roles.client.account" in [row["place"] for row in changed]) is resolves
+
+
 def test_roles_that_the_scope_of_a_client_leaves_out_are_reported(import_realm: Import) -> None:
     mapper = a_mapper("usermodel-realm-role", claim__name="realm_access.roles")
     narrow = a_client(fullScopeAllowed=False, protocolMappers=[mapper])

@@ -127,6 +127,27 @@ def test_a_password_of_before_the_present_one_is_not_taken(
     assert "password" not in (tmp_path / "out/users.yaml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("domains", "taken"),
+    [
+        ({}, 1),
+        ({"webAuthnPolicyPasswordlessRpId": "shop.example"}, 0),
+        ({"webAuthnPolicyRpId": "a.example", "webAuthnPolicyPasswordlessRpId": "a.example"}, 1),
+        ({"webAuthnPolicyRpId": "a.example"}, 0),
+    ],
+    ids=["no domains", "another domain", "one domain", "the other one's domain"],
+)
+def test_a_passkey_of_another_domain_is_left_out(
+    import_realm: Import, tmp_path: Path, domains: dict[str, str], taken: int
+) -> None:
+    how = {"credentialId": "AAAA", "credentialPublicKey": "AAAA", "counter": 1}
+    passkey = {"type": "webauthn-passwordless", "credentialData": json.dumps(how)}
+    user = {"id": "1", "username": "alice", "credentials": [passkey]}
+    result = import_realm(a_realm(users=[user], **domains))
+    assert (tmp_path / "out/factors.json").exists() is bool(taken)
+    assert ("users[0].credentials[0]: a passkey of another domain" in result.stdout) is not taken
+
+
 def test_disabled_clients_and_users_stay_disabled(import_realm: Import, tmp_path: Path) -> None:
     user = {"id": "1", "username": "alice", "enabled": False}
     import_realm(a_realm(clients=[a_client(enabled=False)], users=[user]))

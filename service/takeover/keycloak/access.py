@@ -17,6 +17,8 @@ from service.takeover.node import Misplaced, Node, quoted
 MAX_PAIRS = 100_000
 """Clients times APIs that are allowed because users have roles there."""
 OPENID = "openid"
+ACCOUNT = "account"
+"""A client of the realm's own that all users have roles at, and so an audience of all tokens there."""
 
 
 class Access:
@@ -102,6 +104,9 @@ class Access:
         resolving = [
             client for client in clients if client.has_full_scope and self._resolves(client)
         ]
+        if resolving and ACCOUNT in self._roles.clients:
+            message = f"tokens are no longer for {quoted(ACCOUNT)}: an API that compares `aud` with it needs an audience of its own"
+            self._found.report.change(f"roles.client.{ACCOUNT}", message)
         if not apis or not resolving:
             return
         if len(apis) * len(resolving) > MAX_PAIRS:

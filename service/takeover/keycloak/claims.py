@@ -133,7 +133,8 @@ def _claim_path(name: str, config: Node) -> ClaimPath:
         raise Misplaced(config.place, "claim.name is longer than any claim")
     if path[0] in PROTOCOL_CLAIMS:
         reason = f"the claim {quoted(path[0])} is one that this service makes itself"
-        remedy = "let the applications read another claim; for `aud`, use an audience mapper"
+        audience = "let an audience mapper make it, and export again"
+        remedy = audience if path[0] == "aud" else "let the applications read another claim"
         raise Misplaced(config.place, reason, remedy)
     return path
 

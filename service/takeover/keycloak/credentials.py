@@ -23,10 +23,11 @@ _NEW_FACTOR = "let the user enrol a second factor here, at /account/security"
 class Credentials:
     """Reads the credentials of one user; the second of a kind is reported."""
 
-    def __init__(self, report: Report, sub: str) -> None:
-        """Take the user's identifier, by which messages name the user."""
+    def __init__(self, report: Report, sub: str, *, has_one_domain: bool) -> None:
+        """Take the user's identifier, by which messages name the user; `has_one_domain`: passkeys in place of passwords have the domain of others."""
         self._report, self._user = report, f"of user {quoted(sub)}"
         self._sub = sub
+        self._has_one_domain = has_one_domain
         self._password: str | None = None
         self._totp: Mapping[str, object] | None = None
         self._passkeys: list[Mapping[str, object]] = []
@@ -37,7 +38,9 @@ class Credentials:
             "password": self._read_password,
             "otp": self._read_otp,
             "webauthn": self._read_passkey,
-            "webauthn-passwordless": self._read_passkey,
+            "webauthn-passwordless": self._read_passkey
+            if self._has_one_domain
+            else self._refuse_domain,
             "password-history": lambda _: None,
         }
         for item in node.items("credentials"):
@@ -56,6 +59,9 @@ class Credentials:
             self._leave_out(item, "recovery codes", "let the user make new ones")
         else:
             self._leave_out(item, "a credential of a kind that is not known here", _NEW_FACTOR)
+
+    def _refuse_domain(self, item: Node) -> None:
+        self._leave_out(item, "a passkey of another domain", _NEW_FACTOR)
 
     def _leave_out(self, item: Node, what: str, remedy: str) -> None:
         self._report.leave_out(item.place, f"{what} ({self._user})", remedy)

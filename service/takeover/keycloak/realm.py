@@ -36,6 +36,8 @@ _SWITCHES = {
         "set enabled: false for these users, or let applications read email_verified",
     ),
 }
+_SIGN_IN_CLAIMS = ("email", "email_verified")
+"""Claims by which users are found here, also where no application reads them."""
 _CONDITION = "conditional-user-configured"
 _SECOND_FACTORS = re.compile(r"(?!Reset).*Conditional (OTP|2FA)")
 """Built-in flows that ask users for a second factor who have one."""
@@ -57,8 +59,10 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
     with found.taking("realm"):
         _add_settings(realm, found, [client.entry for client in taken])
     _report_what_is_left(members, found)
-    if not mappers.user_claims:
-        mappers.user_claims |= {claim.signature: claim for claim in usual_claims()}
+    made = {claim.name for claim in mappers.user_claims.values()}
+    for claim in usual_claims():
+        if not made or (claim.name in _SIGN_IN_CLAIMS and claim.name not in made):
+            mappers.user_claims[claim.signature] = claim
     if not members.has_users:
         remedy = "export them, too (kc.sh export --users …), and give the folder or the whole file"
         found.report.leave_out("users", "the export has no users", remedy)
@@ -83,6 +87,8 @@ def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -
     if realm.flag("loginWithEmailAllowed", True):
         found.set("users", {"sign_in_by_email": True})
     found.rp_id = realm.text("webAuthnPolicyRpId") or None
+    without_password = realm.text("webAuthnPolicyPasswordlessRpId") or None
+    found.has_one_domain = found.rp_id == without_password
 
 
 def _report_what_is_left(members: RealmMembers, found: Found) -> None:

@@ -46,7 +46,9 @@ class RealmUsers:
             for path, value in claim.compute(person):
                 put(claims, path, value)
         self._report_what_is_left(node, sub)
-        credentials = Credentials(self._found.report, sub)
+        credentials = Credentials(
+            self._found.report, sub, has_one_domain=self._found.has_one_domain
+        )
         password, factors = credentials.read(node)
         entry: dict[str, object] = {
             "sub": sub,

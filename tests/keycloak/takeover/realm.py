@@ -226,11 +226,27 @@ def _clients(at: Addresses) -> list[dict[str, Any]]:
         _confidential(
             "stock", [], **NO_FLOW, serviceAccountsEnabled=True, attributes=_exchanging()
         ),
-        _confidential("machine", [], **NO_FLOW, serviceAccountsEnabled=True),
+        _confidential(
+            "machine",
+            [],
+            **NO_FLOW,
+            serviceAccountsEnabled=True,
+            protocolMappers=_claims_of_an_account(),
+        ),
         _confidential(
             "passwords", [], directAccessGrantsEnabled=True, protocolMappers=[_audience("stock")]
         ),
         *_other_clients(at),
+    ]
+
+
+def _claims_of_an_account() -> list[dict[str, Any]]:
+    """The id of the client as older realms have it, and a fixed claim within another one, with a dot in its name."""
+    note = {"user__session__note": "clientId", "claim__name": "clientId"}
+    plan = {"claim__name": "plan.of\\.this", "claim__value": '{"tier": 3}'}
+    return [
+        _mapper("id", "usersessionmodel-note", **_into("access", **note)),
+        _mapper("plan", "hardcoded-claim", **_into("access", **plan), jsonType__label="JSON"),
     ]
 
 

@@ -43,6 +43,10 @@ OF_ONE_TOKEN = frozenset(
 """Claims that no two tokens share, or that docs/migrating.md names as changed."""
 
 
+OF_AN_ACCOUNT = ("resource_access", "realm_access", "preferred_username", "clientId", "plan")
+"""Claims by which APIs know and judge a service account."""
+
+
 def facts(claims: Mapping[str, Any]) -> dict[str, Any]:
     """The claims that an application reads of a user, in one order."""
     kept = {name: value for name, value in claims.items() if name not in OF_ONE_TOKEN}
@@ -146,9 +150,7 @@ def acts_for_itself(server: Server) -> object:
 
 def _own_facts(tokens: Mapping[str, Any]) -> object:
     claims = claims_in(tokens["access_token"])
-    return "orders" in claims["aud"], [
-        _ordered(claims.get(each)) for each in ("resource_access", "realm_access")
-    ]
+    return "orders" in claims["aud"], [_ordered(claims.get(each)) for each in OF_AN_ACCOUNT]
 
 
 def asserts(server: Server, client: str) -> object:
