@@ -73,8 +73,9 @@ class Node(msgspec.Struct, frozen=True):
 
     def text(self, key: str) -> str | None:
         """Return the text of a member."""
-        found = self.below(key)
-        return None if found.value is None else found.as_text()
+        value = self._object().get(key)
+        # The place, which takes as long as all else, is for errors.
+        return value if value is None or isinstance(value, str) else self.below(key).as_text()
 
     def required_text(self, key: str) -> str:
         """Return the text of a member that has to be there."""
@@ -85,20 +86,18 @@ class Node(msgspec.Struct, frozen=True):
 
     def flag(self, key: str, default: bool = False) -> bool:
         """Return a member that is true or false, also as a text."""
-        found = self.below(key)
-        value = found.value
+        value = self._object().get(key)
         if isinstance(value, str):
             value = _SWITCHES.get(value.lower(), value)
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise Misplaced(found.place, "is neither true nor false")
+            raise Misplaced(self.below(key).place, "is neither true nor false")
         return value
 
     def number(self, key: str) -> int | None:
         """Return a member that is a whole number, also as a text."""
-        found = self.below(key)
-        value = found.value
+        value = self._object().get(key)
         if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
             return int(value)
         if value is None or value == "":
@@ -106,7 +105,7 @@ class Node(msgspec.Struct, frozen=True):
         if isinstance(value, float) and value.is_integer():
             return int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise Misplaced(found.place, "is no whole number")
+            raise Misplaced(self.below(key).place, "is no whole number")
         return value
 
     def items(self, key: str) -> Iterator[Node]:
@@ -121,6 +120,12 @@ class Node(msgspec.Struct, frozen=True):
 
     def texts(self, key: str) -> list[str]:
         """Return the texts of a member that is a list of them."""
+        value = self._object().get(key)
+        if isinstance(value, list):
+            listed = cast("list[object]", value)
+            texts = [each for each in listed if isinstance(each, str)]
+            if len(texts) == len(listed):
+                return texts
         return [item.as_text() for item in self.items(key)]
 
     def members(self) -> Iterator[tuple[str, Node]]:
