@@ -9,7 +9,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import structlog
-from sqlalchemy import TextClause, bindparam, exc, make_url, text
+from sqlalchemy import URL, TextClause, bindparam, exc, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from service.config.problem import Finding
@@ -98,11 +98,9 @@ def open_source(settings: Users, _: Tools) -> SqlUserStore:
     url = make_url(block.url)
     if block.password is not None:
         url = url.set(password=block.password)
-    keeps_no_statements = url.query.get("prepared_statement_cache_size") == "0"
     engine = create_async_engine(
         url,
-        # Else asyncpg gives statements names, which a pool of connections such as PgBouncer mixes up.
-        connect_args={"statement_cache_size": 0} if keeps_no_statements else {},
+        connect_args=_find_options(url, settings.timeout),
         isolation_level="AUTOCOMMIT",  # one query each: nothing to begin, to commit or to roll back
         pool_reset_on_return=None,
         pool_size=block.pool_size,
@@ -112,6 +110,17 @@ def open_source(settings: Users, _: Tools) -> SqlUserStore:
         hide_parameters=True,
     )
     return SqlUserStore(engine, block)
+
+
+def _find_options(url: URL, timeout: float) -> dict[str, object]:
+    """Return what the driver is told beside the URL."""
+    if url.get_backend_name() == "sqlite" and "timeout" not in url.query:
+        # A question that is cancelled while it waits for a lock has one afterwards, until it is collected as garbage.
+        return {"timeout": timeout / 2}
+    if url.query.get("prepared_statement_cache_size") == "0":
+        # Else asyncpg gives statements names, which a pool of connections such as PgBouncer mixes up.
+        return {"statement_cache_size": 0}
+    return {}
 
 
 class SqlUserStore:
