@@ -158,8 +158,9 @@ def responses_have_a_use(client: ClientEntry) -> Iterator[Finding]:
     if uses_authorize and not client.redirect_uris:
         message = "is empty, so the authorize endpoint refuses this client"
         yield warning(("redirect_uris",), message, "add one")
-    is_misspelt = find_closest("authorization_code", client.allowed_grant_types) is not None
-    if client.redirect_uris and not uses_authorize and not is_misspelt:
+    have_no_use = client.redirect_uris and not uses_authorize
+    # One that is misspelt is a finding of its own.
+    if have_no_use and find_closest("authorization_code", client.allowed_grant_types) is None:
         message = "no grant type of this client uses them"
         yield warning(("redirect_uris",), message, "add authorization_code")
 
