@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.driving.program import eventually
+from tests.driving.program import SECONDS, eventually
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import MACHINE, Serve, token_from
 
@@ -90,6 +90,42 @@ def test_request_that_never_ends_does_not_delay_the_stop(serve: Serve) -> None:
         program.wait_for("cut off")
         assert program.ended() == 0
     assert not [line for line in program.rest() if "not everything" in line]
+
+
+HANGING = """
+import asyncio
+class Grant:
+    grant_type = "urn:example:hanging"
+    def __init__(self, options, services): pass
+    async def handle(self, request):
+        print("hangs", flush=True)
+        await asyncio.Event().wait()
+"""
+
+
+@pytest.mark.rfc("9110#15.6.4")
+@pytest.mark.parametrize("pieces", [1, 2], ids=["whole", "in pieces"])
+def test_request_that_still_runs_when_the_grace_is_over_gets_an_end(
+    serve: Serve, config_file: Path, tmp_path: Path, pieces: int
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    text = config_file.read_text().replace("[client_credentials]", '["urn:example:hanging"]')
+    grant = "extension_grants: [{handler: 'hanging:Grant', timeout: 60s}]\n"
+    config_file.write_text(text + grant)
+    program = serve(PYTHONPATH=str(tmp_path))
+    url = urlsplit(program.url())
+    body = BODY.replace(b"client_credentials", b"urn:example:hanging") + b"&scope=api1"
+    sent = HEAD.replace(b"%d" % len(BODY), b"%d" % len(body)) + body
+    with socket.create_connection((url.hostname, url.port), timeout=SECONDS) as connection:
+        connection.sendall(sent[: len(sent) // pieces])
+        time.sleep(0.2)
+        connection.sendall(sent[len(sent) // pieces :])
+        time.sleep(0.5)
+        program.send(signal.SIGTERM)
+        program.wait_for("cut off")
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 503 ") if pieces == 1 else not answer
+    assert program.ended() == 0
 
 
 def test_interrupt_stops_the_service_at_once(serve: Serve, config_file: Path) -> None:
