@@ -375,10 +375,11 @@ def test_a_user_who_is_locked_out_for_ever_is_disabled(tmp_path: Path) -> None:
     rows = [
         user_row("1", LockoutEnd="9999-12-31T23:59:59.9999999+00:00"),
         user_row("2", LockoutEnd="2020-01-01T00:00:00+00:00"),
+        user_row("3", LockoutEnd="9999-12-31T23:59:59Z", LockoutEnabled=False),
     ]
     users = users_of(tmp_path, AspNetUsers=rows)
     assert users["1"]["enabled"] is False
-    assert "enabled" not in users["2"]
+    assert "enabled" not in users["2"] | users["3"]
 
 
 def test_authenticator_apps_are_those_of_users_who_have_confirmed_them(tmp_path: Path) -> None:

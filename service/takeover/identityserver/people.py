@@ -106,7 +106,7 @@ class People:
 
     def _is_enabled(self, row: Record) -> bool:
         until = row.text("LockoutEnd") or row.text("LockoutEndDateUtc")
-        if until is None:
+        if until is None or not row.flag("LockoutEnabled", default=True):
             return True
         try:
             end = datetime.fromisoformat(until)
