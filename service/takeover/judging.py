@@ -84,15 +84,14 @@ def _is_writable(entry: Entry, report: Report) -> bool:
     return False
 
 
-def _is_plain(value: object, depth: int) -> bool:
-    if not isinstance(value, dict | list):
-        return True
-    if depth > MAX_DEPTH:
+def _is_plain(value: Mapping[str, object] | list[object], depth: int) -> bool:
+    if depth > MAX_DEPTH or (
+        isinstance(value, Mapping) and any(len(key) > MAX_KEY for key in value)
+    ):
         return False
-    if isinstance(value, list):
-        return all(_is_plain(each, depth + 1) for each in cast("list[object]", value))
-    members = cast("dict[str, object]", value).items()
-    return all(len(key) <= MAX_KEY and _is_plain(each, depth + 1) for key, each in members)
+    items = value.values() if isinstance(value, Mapping) else value
+    below = [cast("list[object]", each) for each in items if isinstance(each, dict | list)]
+    return all(_is_plain(each, depth + 1) for each in below)
 
 
 def _leave_out(found: Found, errors: list[Finding]) -> None:

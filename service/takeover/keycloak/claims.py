@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -57,6 +58,7 @@ class FixedClaim(msgspec.Struct, frozen=True):
     value: object
 
 
+@lru_cache(maxsize=1000)  # there are few, and each user has those of the roles
 def split_path(name: str) -> ClaimPath:
     """Return the parts of a dotted name; a backslash makes a dot one of the name."""
     return tuple(_ESCAPE.sub(r"\1", part) for part in _COMPONENT.findall(name)) or (name,)
