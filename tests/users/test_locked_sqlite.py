@@ -46,7 +46,10 @@ async def test_application_writes_to_its_users_after_it_had_locked_them(
 ) -> None:
     application = sqlite3.connect(file, timeout=0.1, isolation_level=None)
     application.execute("BEGIN EXCLUSIVE")
-    assert (await sign_in(service, "alice")).refusal == (503, "temporarily_unavailable")
+    refused = await sign_in(service, "alice")
+    assert refused.refusal == (503, "temporarily_unavailable")
+    # An answer that refuses the name could become a wrong user name.
+    assert refused["error_description"] == "the user directory cannot be reached"
     application.execute("ROLLBACK")
     await asyncio.sleep(1)  # whoever still waits gets the lock
     application.execute("UPDATE people SET full_name = 'Alicia' WHERE id = '1'")

@@ -244,7 +244,7 @@ class SqlUserStore:
                 except exc.DBAPIError as error:
                     cause = _describe(error, given)
                     if not again or not _may_succeed_now(error):
-                        is_away = error.connection_invalidated
+                        is_away = error.connection_invalidated or _is_locked(error)
                         raise (UsersUnavailable if is_away else ValueRefused)(cause) from None
         except exc.SQLAlchemyError as error:
             raise UsersUnavailable(_describe(error, given)) from None
@@ -267,6 +267,13 @@ def _may_succeed_now(error: exc.DBAPIError) -> bool:
     """Return whether the connection was closed, or has prepared the query before the table was changed."""
     return error.connection_invalidated or isinstance(
         error, exc.NotSupportedError | exc.InternalError
+    )
+
+
+def _is_locked(error: exc.DBAPIError) -> bool:
+    """Return whether SQLite has waited for a lock in vain: this is no answer, about whichever value."""
+    return str(getattr(error.orig, "sqlite_errorname", "")).startswith(
+        ("SQLITE_BUSY", "SQLITE_LOCKED")
     )
 
 
