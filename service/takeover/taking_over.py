@@ -71,12 +71,10 @@ def take_over(asked: Takeover) -> Report:
         report.change("issuer", f"the source does not name it: {issuer}, unless you give --issuer")
     keep_sound(found, issuer)
     keys = Keys(_public_keys(found), _until(asked))
+    message = "there is no public key, so that tokens of before do not count: fetch the old server's JWKS, and name the file by --jwks"
     if keys.jwks:
         message = f"tokens by the {len(keys.jwks)} keys of before count until {keys.end}"
-        report.change("signing.verify_only", message)
-    else:
-        message = "there is no public key, so that tokens of before do not count: fetch the old server's JWKS, and name the file by --jwks"
-        report.change("signing.verify_only", message)
+    report.change("signing.verify_only", message)
     sound_users = UserJudge(found).sound(users)
     if asked.out is None:
         for _ in sound_users:
