@@ -196,8 +196,7 @@ class RequestObjects(msgspec.Struct, frozen=True, kw_only=True):
     async def _find(self, arrival: Arrival) -> str | None:
         """Return the object as it was sent, or fetch it."""
         sent, client = arrival.params, arrival.client
-        if _CARRIERS & sent.values.keys():
-            sent.refuse_repeated()
+        sent.refuse_repeated()
         match sent.get("request"), sent.get("request_uri"):
             case None, None:
                 return None

@@ -61,10 +61,8 @@ def _read_detail(sent: object, at: int) -> Detail:
 
 
 def _walk(value: object, depth: int) -> Iterator[tuple[object, int]]:
-    """Yield every value with the objects and arrays that it is within, to one more than is allowed."""
+    """Yield every value with the number of objects and arrays that it is within."""
     yield value, depth
-    if depth > MAX_DEPTH:
-        return
     if isinstance(value, dict):
         for member in cast("dict[str, object]", value).values():
             yield from _walk(member, depth + 1)

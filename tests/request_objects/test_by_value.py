@@ -115,6 +115,12 @@ async def test_an_object_with_proper_claims_is_accepted(
     assert (await web.send(await web.signed(**changes))).has("login")
 
 
+async def test_a_client_signs_by_the_algorithm_that_it_registered_alone(spa: Sender) -> None:
+    assert (await spa.send(await spa.signed("ES384"))).has("login")
+    page = await spa.send(await spa.signed("ES256"), redirect_uri=spa.app.redirect_uri)
+    assert (page.status, page.error) == (303, "invalid_request_object")
+
+
 @pytest.mark.rfc("6749#3.1")
 @pytest.mark.parametrize("name", ["request", "state", "nonce"])
 async def test_a_parameter_that_is_sent_twice_is_not_saved_by_the_object(

@@ -41,6 +41,15 @@ async def test_use_prolongs_a_session(app: ClientApp, clock: Clock) -> None:
         assert await is_signed_in(app)
 
 
+async def test_a_page_of_the_account_prolongs_a_session(app: ClientApp, clock: Clock) -> None:
+    await app.login()
+    for _ in range(2):
+        clock.forward(minutes=50)
+        assert (await app.browser.get("/account")).status == 200
+    clock.forward(minutes=50)
+    assert await is_signed_in(app)
+
+
 async def test_session_has_an_absolute_end(app: ClientApp, clock: Clock) -> None:
     await app.login()
     for _ in range(3):

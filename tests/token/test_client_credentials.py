@@ -79,3 +79,13 @@ async def test_a_request_without_scope_of_a_client_without_api_scope_is_refused(
     service.reload(config)
     answer = await service.token(("greedy", "machine-secret"), grant_type="client_credentials")
     assert answer.refusal == (400, "invalid_scope")
+
+
+@pytest.mark.rfc("6749#3.3")
+@pytest.mark.parametrize("scope", [" ", 'api1 "', "api1\tapi2"])
+async def test_the_refusal_of_a_scope_says_that_its_form_is_wrong(
+    service: RunningService, scope: str
+) -> None:
+    answer = await service.token("machine", grant_type="client_credentials", scope=scope)
+    assert answer.refusal == (400, "invalid_scope")
+    assert answer["error_description"].startswith("scope is not a list of scope values")
