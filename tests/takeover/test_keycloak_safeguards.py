@@ -66,6 +66,12 @@ def test_a_provider_with_an_unknown_method_is_left_out(import_realm: Import) -> 
     ("members", "place"),
     [
         pytest.param({"verifyEmail": True}, "verifyEmail", id="addresses"),
+        pytest.param({"enabled": False}, "enabled", id="the realm itself"),
+        pytest.param(
+            {"attributes": {"acr.loa.map": '{"gold": "2"}'}},
+            'attributes["acr.loa.map"]',
+            id="levels",
+        ),
         pytest.param({"resetPasswordAllowed": True}, "resetPasswordAllowed", id="passwords"),
         pytest.param(
             {"clientPolicies": {"policies": [{"name": "off", "enabled": False}, {"name": "fapi"}]}},
@@ -112,6 +118,25 @@ def test_a_safeguard_of_the_realm_is_named(
     import_realm: Import, members: dict[str, Any], place: str
 ) -> None:
     assert left_out(import_realm, **members) == [place]
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("acr.loa.map", "authentication_contexts"),
+        ("default.acr.values", "default_acr_values"),
+        ("minimum.acr.value", "required_acr"),
+    ],
+)
+@pytest.mark.parametrize("value", ["gold", ""])
+def test_a_level_of_authentication_that_a_client_needs_is_named(
+    import_realm: Import, name: str, remedy: str, value: str
+) -> None:
+    realm = a_realm(clients=[a_client(attributes={name: value})])
+    rows = report_of(import_realm(realm, "--report", "json"))["not_taken"]
+    assert [(row["place"], remedy in row["what_to_do"]) for row in rows] == (
+        [(f'clients[0].attributes["{name}"]', True)] if value else []
+    )
 
 
 def test_tokens_with_more_claims_than_lightweight_ones_are_named(import_realm: Import) -> None:

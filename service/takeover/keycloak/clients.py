@@ -20,6 +20,7 @@ from service.takeover.keycloak.mappers import Mapped, Mappers
 from service.takeover.keycloak.scopes import OFFLINE, Scopes
 from service.takeover.keycloak.urls import ClientUris, needs_http, read_uris, web_host
 from service.takeover.node import Node, quoted
+from service.takeover.report import Report
 
 BUILT_IN = frozenset(
     {
@@ -30,6 +31,11 @@ BUILT_IN = frozenset(
 """The clients that every realm has for itself."""
 _TRANSLATED = re.compile(r"\$\{.*\}", re.DOTALL)
 """A name that stands for a text in each language."""
+_LEVELS = {
+    "acr.loa.map": "authentication_contexts",
+    "default.acr.values": "default_acr_values",
+    "minimum.acr.value": "required_acr",
+}
 _LIGHTWEIGHT = "client.use.lightweight.access.token.enabled"
 _FOR_USERS = frozenset({"authorization_code", "implicit", "password", DEVICE_CODE, CIBA})
 _ALGORITHMS = {
@@ -190,15 +196,21 @@ class Clients:
             report.leave_out(
                 place, "authorization services (UMA)", "let the API decide by roles or scope"
             )
-        if attributes.has("acr.loa.map") and attributes.text("acr.loa.map") not in {"", "{}"}:
-            place = f"{attributes.place}[{quoted('acr.loa.map')}]"
-            report.leave_out(place, "levels of authentication", "write authentication_contexts")
+        report_levels(attributes, report)
         if attributes.flag(_LIGHTWEIGHT):
             message = "its access tokens have all claims, also those that its lightweight ones had at introspection only"
             report.change(f"{attributes.place}[{quoted(_LIGHTWEIGHT)}]", message)
         if attributes.flag("oauth2.jwt.authorization.grant.enabled"):
             place = f"{attributes.place}[{quoted('oauth2.jwt.authorization.grant.enabled')}]"
             report.leave_out(place, "assertions of other issuers", "write trusted_issuers")
+
+
+def report_levels(attributes: Node, report: Report) -> None:
+    """Report the levels of authentication that a client or the realm has and asks for."""
+    for name, remedy in _LEVELS.items():
+        if (attributes.text(name) or "{}") != "{}":
+            place = f"{attributes.place}[{quoted(name)}]"
+            report.leave_out(place, "levels of authentication", f"write {remedy}")
 
 
 def _appearance(node: Node) -> Mapping[str, object]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.access import Access
 from service.takeover.keycloak.claims import usual_claims
-from service.takeover.keycloak.clients import Clients
+from service.takeover.keycloak.clients import Clients, report_levels
 from service.takeover.keycloak.export import RealmMembers, find_export, read_realm
 from service.takeover.keycloak.key_ids import add_signing_keys
 from service.takeover.keycloak.lifetimes import session_lifetimes
@@ -118,6 +118,12 @@ def _report_what_is_left(members: RealmMembers, found: Found) -> None:
 def _report_safeguards(realm: Node, found: Found) -> None:
     """Report what the realm demands of all users or clients."""
     report = found.report
+    with found.taking("enabled"):
+        if not realm.flag("enabled", True):
+            remedy = "switch to this service only when users may sign in again"
+            report.leave_out("enabled", "the realm is disabled there", remedy)
+    with found.taking("attributes"):
+        report_levels(realm.below("attributes"), report)
     for key, (what, remedy) in _SWITCHES.items():
         with found.taking(key):
             if realm.flag(key):
