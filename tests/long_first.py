@@ -14,6 +14,7 @@ LONG = (
     "tests/proxies/test_rolling_restarts.py",
     "tests/scale/test_rolling.py",
     "tests/store/test_life_cycle.py",
+    "tests/store/test_long_turns.py",
     "tests/takeover/test_hostile_realms.py",
     "tests/takeover/test_many_users.py",
 )
