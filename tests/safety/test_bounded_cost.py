@@ -21,7 +21,7 @@ from tests.driving.service import RunningService
 pytestmark = pytest.mark.rfc("9110#17.5")
 
 CPU_SECONDS = 1
-"""A hundred times what the requests of one test need, and a fraction of what one costly request took."""
+"""Ten times what the requests of one test need, and a fraction of what one costly request took."""
 
 LONG = 60_000
 WHOLE = 12_000
