@@ -10,9 +10,10 @@ import msgspec
 from service.config.configuration import Configuration
 from service.config.schema.file import Settings
 from service.model.registry import Registry
+from service.model.types import is_secret
 
-_SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options", "schema")
-"""Their values are not shown; a handler's options may contain the key of an API, and a schema is long."""
+_HIDDEN_FIELDS = ("client_secrets", "secrets", "options", "properties", "schema")
+"""Their values are not shown, as those of fields that are marked SECRET; options and properties may contain the key of an API, and a schema is long."""
 _DERIVED = frozenset(
     {
         *("tenancy", "apis_by_identifier", "resources_by_scope", "admin_scopes", "lines"),
@@ -55,7 +56,7 @@ def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
             if old[name] is new[name] or old[name] == new[name]:
                 continue
             changed = [
-                f"    {key}: {_difference(key, was, is_now)}"
+                f"    {key}: {_difference(was, is_now, is_hidden=_is_hidden(new[name], key))}"
                 for key, was, is_now in _changed_fields(old[name], new[name])
                 if key not in _DERIVED
             ]
@@ -92,8 +93,14 @@ def _changed_fields(old: object, new: object) -> Iterator[tuple[str, object, obj
             yield name, before, after
 
 
-def _difference(field: str, before: object, after: object) -> str:
-    if field in _SECRET_FIELDS:
+def _is_hidden(entry: object, field: str) -> bool:
+    """Return whether the value of this field of an entry must not be shown."""
+    types = {each.name: each.type for each in msgspec.structs.fields(cast("msgspec.Struct", entry))}
+    return field in _HIDDEN_FIELDS or is_secret(types[field])
+
+
+def _difference(before: object, after: object, *, is_hidden: bool) -> str:
+    if is_hidden:
         return "changed"
     if _is_collection(before) and _is_collection(after):
         removed = [f"- {_shown(item)}" for item in before if item not in after]
@@ -116,7 +123,8 @@ def _shown(value: object) -> str:
             each.name: item
             for each in msgspec.structs.fields(value)
             if (item := getattr(value, each.name)) not in (None, each.default, {}, ())
-            and each.name not in (*_SECRET_FIELDS, *_DERIVED)
+            and each.name not in (*_HIDDEN_FIELDS, *_DERIVED)
+            and not is_secret(each.type)
         }
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()

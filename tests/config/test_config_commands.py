@@ -277,6 +277,36 @@ def test_diff_shows_no_secret(run: Callable[..., Any], tmp_path: Path) -> None:
     assert run("diff", old, new).stdout == "~ clients[web]\n    client_secrets: changed\n"
 
 
+HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0$%s"
+HIDDEN = {
+    "password": ("users[ann]", "users: {list: [{sub: '1', username: ann, password: '%s'}]}"),
+    "ciba_user_code": (
+        "users[ann]",
+        "users: {list: [{sub: '1', username: ann, ciba_user_code: '%s'}]}",
+    ),
+    "client_secret": (
+        "identity_providers[up]",
+        "identity_providers: [{name: up, issuer: 'https://up.example', client_id: us, client_secret: '%s'}]",
+    ),
+    "properties": (
+        "clients[web]",
+        "clients: [{client_id: web, require_client_secret: false, redirect_uris: ['https://a/'], properties: {key: '%s'}}]",
+    ),
+}
+"""Keys, the entries that have them, and the file."""
+
+
+@pytest.mark.parametrize("key", HIDDEN)
+def test_diff_shows_no_value_of_a_key_that_may_hold_a_secret(
+    run: Callable[..., Any], tmp_path: Path, key: str
+) -> None:
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    entry, text = HIDDEN[key]
+    old.write_text(GOOD + text % (HASH % ("aGFzaGhhc2hoYXNo" * 2)))
+    new.write_text(GOOD + text % (HASH % ("b3RoZXJoYXNob3Ro" * 2)))
+    assert run("diff", old, new).stdout == f"~ {entry}\n    {key}: changed\n"
+
+
 def test_diff_shows_no_option_of_a_handler(run: Callable[..., Any], tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     handler = "service.grants.delegation:DelegationGrant"
