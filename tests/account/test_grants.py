@@ -11,6 +11,7 @@ import yaml
 
 from service.events.authorizations import AuthorizationEnded, ConsentWithdrawn
 from tests.account.account_page import account, clients_on, end_session, revoke, sessions_on
+from tests.conftest import Clock
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
@@ -51,6 +52,16 @@ async def test_each_client_is_shown_once_with_its_scopes(
     assert "Careful application" in page.text
     assert "Read and write API 1" in page.text
     assert "Access while you are away" in page.text
+
+
+async def test_a_consent_is_shown_though_nothing_that_was_granted_lives(
+    consenting: ClientApp, clock: Clock
+) -> None:
+    await give_consent(consenting)
+    clock.forward(days=40)
+    page = await consenting.browser.get("/account/login?return_to=/account")
+    page = await consenting.browser.log_in(page)
+    assert (page.path, clients_on(page)) == ("/account", ["consenting"])
 
 
 async def test_a_clients_logo_may_be_shown(consenting: ClientApp) -> None:
