@@ -92,6 +92,7 @@ async def test_grants_of_a_user_end_with_refresh_tokens_codes_and_consents(
     assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")
     assert not await service.is_active(tokens["access_token"])
+    assert actions(service)[0].count == 2
 
 
 async def test_grant_ends_by_its_id(admin: Admin, service: RunningService, app: ClientApp) -> None:
