@@ -87,6 +87,42 @@ async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: Passwo
     assert await signs_in(sign_in, "192.0.2.8")
 
 
+async def test_each_attempt_that_may_be_judged_counts_for_the_account_everywhere(
+    sign_in: PasswordSignIn,
+) -> None:
+    for host in range(10):
+        left = [await sign_in.throttle.take_attempt("alice", f"192.0.2.{host}") for _ in range(2)]
+        assert left == [1, 0]
+    assert await sign_in.throttle.take_attempt("alice", "198.51.100.1") < 0
+
+
+async def test_attempts_that_must_not_be_judged_do_not_lock_the_account_elsewhere(
+    sign_in: PasswordSignIn,
+) -> None:
+    for _ in range(25):
+        await sign_in.throttle.take_attempt("alice", ADDRESS)
+    assert await sign_in.throttle.take_attempt("alice", "192.0.2.8") == 1
+
+
+async def test_operator_unlocks_attempts_that_were_counted_before_they_were_judged(
+    sign_in: PasswordSignIn,
+) -> None:
+    taken = [await sign_in.throttle.take_attempt("alice", ADDRESS) for _ in range(3)]
+    await sign_in.throttle.forget("alice")
+    assert [*taken, await sign_in.throttle.take_attempt("alice", ADDRESS)] == [1, 0, -1, 1]
+
+
+@on_embedded
+async def test_operator_unlocks_what_is_counted_late_in_the_window(
+    sign_in: PasswordSignIn, stopped_clock: time_machine.Traveller
+) -> None:
+    await fail(sign_in)
+    stopped_clock.shift(890)
+    await sign_in.throttle.forget("alice")
+    await fail(sign_in)
+    assert await signs_in(sign_in)
+
+
 @on_embedded
 async def test_lock_ends_although_guesses_continue(
     sign_in: PasswordSignIn, stopped_clock: time_machine.Traveller
