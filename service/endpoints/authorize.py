@@ -15,9 +15,9 @@ from service.protocol.authorization_request import CREATE, PROMPTS, RESPONSE_TYP
 from service.protocol.errors import (
     AlreadyAnswered,
     InvalidRequestUri,
-    ServerError,
     TemporarilyUnavailable,
     TooManyRequests,
+    unforeseen_error,
 )
 from service.protocol.params import Params
 from service.protocol.paths import AUTHORIZE
@@ -80,7 +80,7 @@ class AuthorizeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), error)
         except Exception:
             log.exception("unforeseen error in an authorization request")
-            unforeseen = ServerError()
+            unforeseen = unforeseen_error()
             outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), unforeseen)
         return self.visits.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 

@@ -306,5 +306,7 @@ class TooManyWrongCodes(TooManyRequests):
 class ServerError(OAuthError, code="server_error", status=500):
     """Something unforeseen happened (RFC 6749 §4.1.2.1)."""
 
-    def __init__(self, description: str = "something unforeseen happened") -> None:
-        super().__init__(description)
+
+def unforeseen_error() -> ServerError:
+    """Return what is answered for a fault of this service: nothing of the fault itself."""
+    return ServerError("something unforeseen happened")

@@ -20,7 +20,7 @@ from multidict import istr
 from service.events.event import Emit
 from service.events.timings import FIRST_LOGGED_STATUS, EmitAtOnce, RequestAnswered
 from service.model.request_context import CurrentRequest, current_request
-from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.protocol.errors import InvalidRequest, OAuthError, ServerError, unforeseen_error
 from service.web.admission import reason_to_refuse
 from service.web.cors import Cors
 from service.web.endpoint import (
@@ -172,7 +172,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
             answered = _http_error(error)
         except Exception:
             log.exception("unforeseen error")
-            answered = _error_answer(ServerError())
+            answered = _error_answer(unforeseen_error())
         if self.event_queue is not None and self.event_queue.pending:
             await self.event_queue.settle()
         self._finish(answered.headers, request_id)

@@ -25,7 +25,7 @@ from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
 from service.model.request_context import caller as current_address
 from service.model.request_context import request_id
-from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.protocol.errors import InvalidRequest, OAuthError, unforeseen_error
 from service.protocol.params import Params
 from service.web.endpoint import Answer, Handler, Message, raw_path, raw_query, see_other
 from service.web.pages.cookies import Cookie, Cookies
@@ -208,7 +208,7 @@ class ConsoleVisits(msgspec.Struct, frozen=True, kw_only=True):
                 return await self._refuse(request, error)
             except Exception:
                 log.exception("unforeseen error on a page")
-                return await self._refuse(request, ServerError())
+                return await self._refuse(request, unforeseen_error())
 
         return answer
 

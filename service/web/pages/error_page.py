@@ -18,8 +18,8 @@ from service.protocol.errors import (
     InvalidRequest,
     OAuthError,
     RefusedValue,
-    ServerError,
     TooManyWrongCodes,
+    unforeseen_error,
 )
 from service.protocol.paths import ACCOUNT
 from service.web.endpoint import Answer, Direct, Handler, Message
@@ -88,7 +88,7 @@ class ErrorPages(msgspec.Struct, frozen=True, kw_only=True):
                 return await self.show(request, error)
             except Exception:
                 log.exception("unforeseen error on a page")
-                return await self.show(request, ServerError())
+                return await self.show(request, unforeseen_error())
 
         return handle
 
