@@ -113,7 +113,7 @@ def open_source(settings: Users, _: Tools) -> SqlUserStore:
 
 
 def _find_options(url: URL, timeout: float) -> dict[str, object]:
-    """Return what the driver is told beside the URL."""
+    """Return the options of the driver that are not in the URL."""
     if url.get_backend_name() == "sqlite" and "timeout" not in url.query:
         # A question that is cancelled while it waits for a lock has one afterwards, until it is collected as garbage.
         return {"timeout": timeout / 2}
@@ -271,7 +271,7 @@ def _may_succeed_now(error: exc.DBAPIError) -> bool:
 
 
 def _is_locked(error: exc.DBAPIError) -> bool:
-    """Return whether SQLite has waited for a lock in vain: this is no answer, about whichever value."""
+    """Return whether SQLite has waited for a lock in vain: this does not answer the question, whatever its values."""
     return str(getattr(error.orig, "sqlite_errorname", "")).startswith(
         ("SQLITE_BUSY", "SQLITE_LOCKED")
     )

@@ -135,7 +135,7 @@ class Sections:
         self._keep_single(file, single)
 
     def _keep_single(self, file: Path, single: Mapping[str, Node]) -> None:
-        """Keep the members of a file that are no section: of a signing key, or settings."""
+        """Keep the members of a file that belong to no section: of a signing key, or settings."""
         if not _KEY_MEMBERS.isdisjoint(map(str.lower, single)):
             key = {name: node.value for name, node in single.items()}
             self._rows.setdefault("keys", []).append((self._place(file, ""), key))
