@@ -52,7 +52,7 @@ class ForeignAssertion(msgspec.Struct, frozen=True, kw_only=True):
     """A JWT of a trusted issuer that holds, and the user here that it is about.
 
     An authorization that comes from it takes `subject`, `idp` and `user_claims` as they are: then
-    it is active as long as the issuer is configured, and the user enabled who is one of the user store
+    it is active as long as the issuer is configured and a user of the user store is enabled
     (`find_user_claims` in tokens/permitted.py).
     """
 

@@ -111,7 +111,7 @@ class Client(ClientEntry, frozen=True, kw_only=True):
     def accepted_algorithms(
         self, algorithms: Collection[str], *, registered: str | None = None
     ) -> Collection[str]:
-        """Return those of the signature algorithms that its profile allows (FAPI 2.0 Security Profile §5.4.1)."""
+        """Return those of the signature algorithms that its profile allows, and of these the registered one alone (FAPI 2.0 Security Profile §5.4.1)."""
         return accepted_algorithms(self.profile, algorithms, registered=registered)
 
     @property

@@ -145,9 +145,8 @@ class Constants(NodeTransformer):
 
     def __init__(self, environment: jinja2.Environment, parsed: nodes.Template) -> None:
         known: Any = environment.globals
-        giving = list(
-            parsed.find_all(GIVING)
-        )  # a walk through a template takes as long as parsing it
+        # Once: a walk through a template takes as long as parsing it.
+        giving = list(parsed.find_all(GIVING))
         own = Counter(_names_given_by(giving))
         self._constant: Mapping[str, Callable[..., Any]] = {
             name: known[name] for name in CONSTANT if name not in own
@@ -207,17 +206,12 @@ def _is_constant(value: nodes.Node) -> bool:
 def _names_given_by(giving: Iterable[nodes.Node]) -> Iterator[str]:
     """Yield every name that a template gives to something of its own, as often as it does."""
     for one in giving:
-        match one:
-            case nodes.Name(ctx=use) if use != "load":
-                yield one.name
-            case nodes.Macro():
-                yield one.name
-            case nodes.Import():
-                yield one.target
-            case nodes.FromImport():
-                yield from [name if isinstance(name, str) else name[1] for name in one.names]
-            case _:
-                pass
+        if isinstance(one, nodes.Import):
+            yield one.target
+        elif isinstance(one, nodes.FromImport):
+            yield from [name if isinstance(name, str) else name[1] for name in one.names]
+        elif isinstance(one, nodes.Macro) or (isinstance(one, nodes.Name) and one.ctx != "load"):
+            yield one.name
 
 
 def set_up(app: web.Application, templates: Path | None, names: Mapping[str, object]) -> None:
