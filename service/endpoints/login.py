@@ -20,7 +20,7 @@ from service.identity.providers.requests import ProviderWishes
 from service.identity.providers.sign_in import ProviderSignIn, parked_id_in
 from service.identity.sign_in import SignIn
 from service.model.identity_provider import IdentityProvider
-from service.model.registry import Registry
+from service.model.session import Session
 from service.model.user import LOCAL, PasswordExpired, User
 from service.protocol import paths
 from service.protocol.errors import AccessDenied, InvalidRequest, LoginRequired
@@ -31,24 +31,24 @@ from service.web.endpoint import Answer, Direct, Message, name_in, raw_path, see
 from service.web.visits import Visit, Visits, explain_end, return_path
 
 
-def find_provider(request: AuthorizeRequest, registry: Registry) -> str | None:
-    """Return the provider that the request names, else the only one that can meet its acr."""
-    if request.idp is not None or not request.acr.essential:
+def find_provider(request: AuthorizeRequest, session: Session | None) -> str | None:
+    """Return the provider that the request names, else that of the session's user; None for a user of this service."""
+    if request.idp is not None or session is None or session.idp == LOCAL:
         return request.idp
-    trusted = [
-        name
-        for name in registry.identity_providers
-        if request.accepts_users_of(name, registry) and registry.trusts_methods_of(name)
-    ]
-    return trusted[0] if len(trusted) == 1 else None
+    return session.idp
 
 
 def _provider_can_meet_acr(interaction: Interaction) -> bool:
-    """Return whether a provider whose acr and amr count can authenticate the user again."""
+    """Return whether a provider whose acr and amr count can authenticate its user again, never somebody else's."""
     if interaction.session is None or interaction.answers.authenticated:
         return False
-    provider = find_provider(interaction.request, interaction.registry)
-    return provider is not None and interaction.registry.trusts_methods_of(provider)
+    request, registry = interaction.request, interaction.registry
+    provider = find_provider(request, interaction.session)
+    return (
+        provider is not None
+        and registry.trusts_methods_of(provider)
+        and request.accepts_users_of(provider, registry)
+    )
 
 
 def _password_can_meet_acr(interaction: Interaction) -> bool:
@@ -151,8 +151,9 @@ class LoginEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Send the user to the provider that the link or the client's request names."""
         visit = await self.visits.open_page(request)
         waiting = await self.visits.find_waiting(visit, visit.params.get("request"))
-        known = self.providers.registry.current
-        name = visit.params.get("idp") or (waiting and find_provider(waiting.request, known))
+        name = visit.params.get("idp")
+        if waiting is not None and name is None:
+            name = find_provider(waiting.request, visit.visitor.session)
         if waiting is not None and name is None:  # a reload has removed it
             return self.visits.go(visit, LOGIN.path, waiting.parked.id)
         provider = self.providers.find_provider(name or "")

@@ -125,15 +125,61 @@ async def test_a_local_sign_in_meets_contexts_as_before(app: ClientApp) -> None:
     assert await authentication(app, await app.code()) == [(["pwd"], "password")] * 2
 
 
-async def test_acr_that_only_the_provider_can_meet_leads_straight_to_the_provider(
+async def test_acr_that_a_user_of_the_provider_lacks_leads_to_the_provider_again(
+    fake: FakeProvider, app: ClientApp, come_back: ComeBack, trusted: dict[str, Any]
+) -> None:
+    app.service.reload(trusted)
+    fake.claims = {"acr": "password"}
+    await come_back()
+    fake.claims = {"acr": "strong"}
+    sent = await app.authorize(claims=INSISTING)
+    assert sent.url.startswith(fake.issuer)
+    assert arrived(await app.browser.get(fake.answer(sent)))
+
+
+async def test_required_acr_that_a_user_of_the_provider_lacks_leads_to_the_provider_again(
+    fake: FakeProvider, app: ClientApp, come_back: ComeBack, trusted: dict[str, Any]
+) -> None:
+    app.service.reload(trusted)
+    fake.claims = {"acr": "password"}
+    await come_back()
+    clients = [each | {"required_acr": "strong"} for each in trusted["clients"]]
+    app.service.reload(trusted | {"clients": clients})
+    fake.claims = {"acr": "strong"}
+    sent = await app.authorize()
+    assert sent.url.startswith(fake.issuer)
+    assert arrived(await app.browser.get(fake.answer(sent)))
+
+
+async def test_provider_that_does_not_meet_the_acr_again_is_asked_once(
+    fake: FakeProvider, app: ClientApp, come_back: ComeBack, trusted: dict[str, Any]
+) -> None:
+    app.service.reload(trusted)
+    fake.claims = {"acr": "password"}
+    await come_back()
+    page = await app.browser.get(fake.answer(await app.authorize(claims=INSISTING)))
+    assert page.error == "unmet_authentication_requirements"
+
+
+async def test_acr_that_a_user_of_this_service_lacks_leads_to_no_provider(
     fake: FakeProvider, app: ClientApp, trusted: dict[str, Any]
 ) -> None:
     app.service.reload(trusted)
     fake.claims = {"acr": "strong"}
     await app.login()
-    sent = await app.authorize(claims=INSISTING)
-    assert sent.url.startswith(fake.issuer)
+    page = await app.authorize(claims=INSISTING)
+    assert page.path == "/account/login"
+    sent = await app.browser.get(page.provider_links["upstream"])
     assert arrived(await app.browser.get(fake.answer(sent)))
+
+
+async def test_user_of_this_service_without_the_factor_is_refused_the_acr(
+    app: ClientApp, trusted: dict[str, Any]
+) -> None:
+    app.service.reload(trusted)
+    await app.login()
+    page = await app.browser.log_in(await app.authorize(claims=INSISTING))
+    assert page.error == "unmet_authentication_requirements"
 
 
 async def test_acr_that_only_the_password_can_meet_leads_to_the_login_page(
