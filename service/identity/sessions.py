@@ -175,7 +175,7 @@ class Sessions(msgspec.Struct, frozen=True, kw_only=True):
         answers = await kv.write(*writes, *listing, durable=True, events=events)
         listed = [to_members(one) for one in answers[len(writes) :]]
         writes, later = await self._end_dependents(sessions, listed, queued=queued)
-        if any(before) or any(listed):
+        if any(listed):
             writes += [stores.session_authorizations.drop(one.id) for one in sessions]
             writes += [stores.session_clients.drop(one.id) for one in sessions]
         await kv.write(*writes)

@@ -58,6 +58,13 @@ async def test_user_of_github_signs_in_with_mapped_claims(app: ClientApp, github
     assert (told["preferred_username"], told["picture"]) == ("octocat", OCTOCAT["avatar_url"])
 
 
+async def test_account_page_names_the_user_of_a_provider_by_the_name_there(
+    app: ClientApp, github: GitHub
+) -> None:
+    await come_back(app, github)
+    assert "· octocat<" in (await app.browser.get("/account")).text
+
+
 @pytest.mark.rfc("openid-core#5.1")
 @pytest.mark.parametrize("trusted", [False, True])
 async def test_address_is_verified_if_the_server_is_trusted(

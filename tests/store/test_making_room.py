@@ -16,6 +16,7 @@ from service.model.handle import digest
 from service.model.session import Session
 from service.store.stores import Stores
 from service.store.verbs import Read
+from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp
@@ -136,6 +137,16 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
     ]
     assert found == [False, False, True, True, True]
     assert len([event for event in events if isinstance(event, SessionEnded)]) == MORE - MOST
+
+
+async def test_sessions_that_ended_unused_make_room_without_another_end(
+    app: ClientApp, clock: Clock, events: list[object]
+) -> None:
+    for _ in range(MORE):
+        clock.forward(hours=11)
+        app.browser.forget_cookies()
+        assert (await app.login()).parameters["code"]
+    assert not [event for event in events if isinstance(event, SessionEnded)]
 
 
 async def begun(service: RunningService, number: int) -> Session:
