@@ -151,6 +151,7 @@ await step("a wrong secret is invalid_client with 401", async () => {
 
 await import("./signing.mjs");
 await import("./encryption.mjs");
+await import("./sealed_requests.mjs");
 await import("./assurance.mjs");
 await import("./ciba.mjs");
 await import("./registration.mjs");
