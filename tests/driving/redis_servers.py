@@ -186,9 +186,13 @@ def cluster(
     for number, each in enumerate(servers[:masters]):
         first, after = number * SLOTS // masters, (number + 1) * SLOTS // masters
         each.tell("CLUSTER", "ADDSLOTSRANGE", first, after - 1)
-    for each in servers:
-        eventually(partial(_is_whole, each, len(servers)))
-    _be_patient(servers, PATIENCE)
+    whole = False
+    while not whole:  # an impatient server may call another one lost, when it is only slow
+        _be_patient(servers, IMPATIENCE)
+        for each in servers:
+            eventually(partial(_is_whole, each, len(servers)))
+        _be_patient(servers, PATIENCE)
+        whole = all(_is_whole(each, len(servers)) for each in servers)
     made = RedisCluster(servers[:masters], servers[masters:], certificate)
     for number, each in enumerate(made.replicas):
         of = made.masters[number % masters]
@@ -208,5 +212,7 @@ def is_connected(replica: TcpRedis) -> bool:
 
 
 def _is_whole(server: TcpRedis, nodes: int) -> bool:
+    """Whether it knows all servers and who has each slot; its state may be "ok" before it knows the slots."""
     told = server.tell("CLUSTER", "INFO").split()
-    return {b"cluster_state:ok", b"cluster_known_nodes:%d" % nodes} <= set(told)
+    wanted = [("state", "ok"), ("known_nodes", nodes), ("slots_ok", SLOTS)]
+    return {f"cluster_{name}:{value}".encode() for name, value in wanted} <= set(told)
