@@ -23,6 +23,8 @@ Section = Literal[
     "trusted_issuers",
     "tenants",
 ]
+PROMPTS = ("login", "consent", "select_account")
+"""The prompts that a provider can always get."""
 YEAR = 365 * 86400
 """The absolute end of refresh tokens here where the other server had none."""
 _NO_FACTORS: Mapping[str, object] = {}

@@ -417,7 +417,7 @@ WRONG_SHAPES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "clients of another version": (
         {"applications": [{"name": "web"}], "clients": [], "keycloakVersion": "3.4.3"},
-        "",
+        "applications",
     ),
 }
 

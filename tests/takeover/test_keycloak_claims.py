@@ -47,7 +47,7 @@ def test_a_mapper_for_a_claim_of_the_protocol_is_reported(
     user = {"id": "1", "username": "alice", "attributes": {"legacy_id": ["17"]}}
     realm = a_realm(clients=[a_client(protocolMappers=[mapper])], users=[user])
     report = report_of(import_realm(realm, "--report", "json"))
-    (row,) = report["not_taken"]
+    row = report["not_taken"][0]
     assert row["place"] == "clients[0].protocolMappers[0].config"
     assert name.partition(".")[0] in row["reason"]
 
@@ -62,7 +62,7 @@ def test_a_claim_within_another_one_is_kept_apart_or_reported(
     user = {"id": "1", "username": "alice", "attributes": {"a": ["x"], "b": ["y"]}}
     result = import_realm(a_realm(clients=[one, two], users=[user]), "--report", "json")
     places = [row["place"] for row in report_of(result)["not_taken"]]
-    assert places == (["clients[1].protocolMappers[0]"] if first == "app" else [])
+    assert places == (["clients[1].protocolMappers[0]", "users"] if first == "app" else [])
     nested = {"app": {"tenant": "x"}, "app of two": "y"}
     assert claims_of_users(tmp_path) == [{"app": "x"} if first == "app" else nested]
 
@@ -124,6 +124,20 @@ def test_the_report_says_that_tokens_are_no_longer_for_the_account_client(
     realm = a_realm(clients=[a_client(protocolMappers=mappers)], roles=roles)
     changed = report_of(import_realm(realm, "--report", "json"))["changed"]
     assert ("roles.client.account" in [row["place"] for row in changed]) is resolves
+
+
+def test_a_client_without_full_scope_gets_tokens_for_the_clients_of_its_scope_mappings(
+    import_realm: Import, tmp_path: Path
+) -> None:
+    resolve = {"protocolMapper": "oidc-audience-resolve-mapper"}
+    limited = a_client(fullScopeAllowed=False, protocolMappers=[resolve])
+    members = {
+        "clients": [limited, *(a_client(clientId=name) for name in ("orders", "stock"))],
+        "roles": {"client": {name: [{"name": "read"}] for name in ("orders", "stock")}},
+        "clientScopeMappings": {"orders": [{"client": "web", "roles": ["read"]}]},
+    }
+    import_realm(a_realm(**members))
+    assert set(written(tmp_path, "clients", "web")["allowed_scopes"]) == {"openid", "orders"}
 
 
 def test_roles_that_the_scope_of_a_client_leaves_out_are_reported(import_realm: Import) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from service.model.user import LOCAL
 from service.takeover.dex.directory import read_directory
 from service.takeover.dex.document import Environment
-from service.takeover.found import Found, SecretText
+from service.takeover.found import PROMPTS, Found, SecretText
 from service.takeover.node import Misplaced, quoted
 from service.takeover.record import Record
 
@@ -22,7 +22,6 @@ _UNSAFE_OPENID = (
     "overrideClaimMapping",
 )
 """Settings without a counterpart here: sign-ins would fail, or accept other users or groups."""
-_PROMPTS = ("login", "consent", "select_account")
 
 
 class Connectors:
@@ -120,7 +119,7 @@ def _openid(config: Record, found: Found) -> dict[str, object]:
     }
     if config.flag("basicAuthUnsupported", default=False):
         entry["token_endpoint_auth_method"] = "client_secret_post"
-    prompts = [word for word in (config.text("promptType") or "").split() if word in _PROMPTS]
+    prompts = [word for word in (config.text("promptType") or "").split() if word in PROMPTS]
     entry["prompt"] = prompts or None
     groups = config.texts("allowedGroups")
     if groups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from service.takeover.found import Found
@@ -100,27 +101,28 @@ class Access:
         self, clients: Sequence[FoundClient], allowed: Mapping[str, set[str]]
     ) -> None:
         """Let clients ask for the APIs whose roles users have, where a scope of the client resolves audiences."""
-        apis = sorted((self._roles.clients - BUILT_IN) & self._apis.by_name.keys())
-        resolving = [
-            client for client in clients if client.has_full_scope and self._resolves(client)
-        ]
+        apis = (self._roles.clients - BUILT_IN) & self._apis.by_name.keys()
+        limited = _audiences_of_scope_mappings(self._members)
+        resolving = {
+            client.client_id: apis if client.has_full_scope else apis & limited[client.client_id]
+            for client in clients
+            if self._resolves(client)
+        }
         if resolving and ACCOUNT in self._roles.clients:
             message = f"tokens are no longer for {quoted(ACCOUNT)}: an API that compares `aud` with it needs an audience of its own"
             self._found.report.change(f"roles.client.{ACCOUNT}", message)
-        if not apis or not resolving:
-            return
-        if len(apis) * len(resolving) > MAX_PAIRS:
+        pairs = sum(map(len, resolving.values()))
+        if pairs > MAX_PAIRS:
             remedy = "give the clients the scopes of the APIs that they call"
             self._found.report.leave_out(
                 "roles.client", "APIs by roles: there are too many", remedy
             )
-            return
-        message = "an application gets a token for the clients whose roles the user has if it asks for a scope of theirs"
-        self._found.report.change("roles.client", message)
-        for client in resolving:
-            for name in apis:
-                if name != client.client_id:
-                    allowed[client.client_id].update(self._apis.default_scopes(name))
+        elif pairs:
+            message = "an application gets a token for the clients whose roles the user has if it asks for a scope of theirs"
+            self._found.report.change("roles.client", message)
+            for client_id, names in resolving.items():
+                for name in names - {client_id}:
+                    allowed[client_id].update(self._apis.default_scopes(name))
 
     def _resolves(self, client: FoundClient) -> bool:
         scopes = self._scopes.find_mapped([*client.default_scopes, *client.optional_scopes])
@@ -216,6 +218,16 @@ class Access:
             "audiences": audiences,
         }
         self._found.add("token_exchange", client.place, rule)
+
+
+def _audiences_of_scope_mappings(members: RealmMembers) -> Mapping[str, set[str]]:
+    """Return the clients whose roles are in the scope of a client that has not the full one, by this client."""
+    found = defaultdict[str, set[str]](set)
+    by_owner = members.settings.below("clientScopeMappings")
+    for owner, _ in by_owner.members():
+        for item in by_owner.items(owner):
+            found[str(item.peek("client"))].add(owner)
+    return found
 
 
 def _user_claims(

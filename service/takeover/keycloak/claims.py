@@ -27,6 +27,18 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     attributes: Mapping[str, Sequence[str]]
     roles: frozenset[Role] = frozenset()
     groups: Sequence[str] = ()
+    group_attributes: Sequence[Mapping[str, Sequence[str]]] = ()
+    """Of each group, with those of the groups above it."""
+
+    def find_values(self, attribute: str, *, aggregates: bool) -> Sequence[str]:
+        """Return the values of an attribute, which a user without it has from a group, or from all groups, too."""
+        own = self.attributes.get(attribute, ())
+        if own and not aggregates:
+            return own
+        inherited = [each[attribute] for each in self.group_attributes if attribute in each]
+        if not aggregates:
+            return next(iter(inherited), ())
+        return [*dict.fromkeys(value for values in (own, *inherited) for value in values)]
 
 
 ClaimPath = tuple[str, ...]
@@ -44,6 +56,8 @@ class UserClaim(msgspec.Struct, frozen=True):
 
     is_nested: bool = False
     """Whether other mappers may add members to the same claim."""
+    attributes: frozenset[str] = frozenset()
+    """The attributes of users that it reads."""
 
     @property
     def is_of_roles(self) -> bool:
@@ -107,6 +121,10 @@ def user_claim(kind: str, config: Node) -> UserClaim | None:
         make(name, known),
         (kind, *sorted(f"{k}={v}" for k, v in known.items())),
         is_nested=len(path) > 1 or make is _address,
+        attributes=frozenset(
+            [value for key, value in known.items() if key.startswith("user.attribute")]
+            + [*(_ADDRESS if make is _address else ())]
+        ),
     )
 
 
@@ -117,7 +135,7 @@ def rename(claim: UserClaim, name: str) -> UserClaim:
         for _, value in claim.compute(person):
             yield (name,), value
 
-    return UserClaim(name, compute, (name, *claim.signature))
+    return UserClaim(name, compute, (name, *claim.signature), attributes=claim.attributes)
 
 
 def fixed_claim(config: Node) -> FixedClaim:
@@ -152,10 +170,11 @@ def _shape_values(values: Sequence[object], config: Mapping[str, str]) -> object
 
 def _attribute(name: str, config: Mapping[str, str]) -> Compute:
     path, source = split_path(name), config.get("user.attribute", "")
+    aggregates = config.get("aggregate.attrs") == "true"
 
     def compute(person: Person) -> Values:
         known = person.properties.get(source)
-        values = person.attributes.get(source, ()) if known is None else [known]
+        values = person.find_values(source, aggregates=aggregates) if known is None else [known]
         value = _shape_values(values, config)
         if value is not None:
             yield path, value

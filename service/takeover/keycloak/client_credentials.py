@@ -115,7 +115,7 @@ def _certified_key(attributes: Node, certificate: str) -> Mapping[str, object]:
     except (ValueError, binascii.Error, StopIteration) as error:
         raise Misplaced(place, "is no certificate with a key that this service can use") from error
     jwk = {name: value for name, value in key.public_jwk.items() if name != "alg"}
-    return {**jwk, "kid": key_id(public)}
+    return {**jwk, "kid": attributes.text("jwt.credential.kid") or key_id(public)}
 
 
 def _load(pem: bytes, alg: str) -> Key | None:

@@ -15,6 +15,7 @@ from service.takeover.keycloak.client_credentials import (
     credentials_of,
     keys_of,
 )
+from service.takeover.keycloak.known_entries import CLIENT, CLIENT_ATTRIBUTES
 from service.takeover.keycloak.lifetimes import lifetimes
 from service.takeover.keycloak.mappers import Mapped, Mappers
 from service.takeover.keycloak.scopes import OFFLINE, Scopes
@@ -181,6 +182,9 @@ class Clients:
 
     def _report_what_is_left(self, node: Node) -> None:
         report, attributes = self._found.report, node.below("attributes")
+        CLIENT.report(node, report)
+        signed = {"access.token.signed.response.alg": self._realm.text("defaultSignatureAlgorithm")}
+        CLIENT_ATTRIBUTES.report(attributes, report, usual=signed)
         flows = [
             key
             for key, each in node.below("authenticationFlowBindingOverrides").members()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
-from service.takeover.node import Node
+from service.takeover.node import Node, place_below
 from service.takeover.reading import read_members, unreadable
 
 _REALM = "-realm.json"
@@ -16,9 +17,11 @@ _USERS = re.compile(r"(.+)-users-(\d{1,9})\.json", re.DOTALL)
 _LISTS = (
     *("clients", "clientScopes", "groups", "identityProviders", "identityProviderMappers"),
     *("authenticationFlows", "scopeMappings", "defaultDefaultClientScopes", "organizations"),
-    *("federatedUsers", "defaultOptionalClientScopes"),
+    *("federatedUsers", "defaultOptionalClientScopes", "requiredActions"),
 )
 """The lists whose items are kept while the realm is read."""
+_MAX_SHORT = 20
+"""Items of any other list that are kept."""
 
 
 class Export(msgspec.Struct, frozen=True):
@@ -33,7 +36,7 @@ class RealmMembers(msgspec.Struct, frozen=True):
     """The members of a realm but its users; of them only those that clients are."""
 
     settings: Node
-    """The members that are no lists."""
+    """The other members; of further lists the first items."""
     lists: dict[str, list[Node]]
     service_accounts: list[Node]
     has_users: bool
@@ -70,10 +73,8 @@ def read_realm(export: Export) -> RealmMembers:
         if node.key == "users":
             people += not _is_service_account(node)
             accounts += [node] if _is_service_account(node) else []
-        elif node.key in _LISTS and "[" in node.place:
-            lists[node.key].append(node)
-        elif "[" not in node.place:
-            settings[node.key] = node.value
+        else:
+            _keep(node, settings, lists)
     if not isinstance(settings.get("realm"), str):
         raise unreadable(export.realm, "realm", "this is no export of a realm of Keycloak")
     for node in read_users(export, only_files=True):
@@ -82,6 +83,18 @@ def read_realm(export: Export) -> RealmMembers:
     # Of the users, partial exports have those that stand for clients only.
     has_users = people > 0 or ("users" in seen and not accounts)
     return RealmMembers(Node("", settings), lists, accounts, has_users)
+
+
+def _keep(node: Node, settings: dict[str, object], lists: Mapping[str, list[Node]]) -> None:
+    """Keep a member of the realm, or an item of one that is a list."""
+    if node.place == place_below("", node.key):
+        settings[node.key] = node.value
+    elif node.key in lists:
+        lists[node.key].append(node)
+    else:
+        items = cast("list[object]", settings.setdefault(node.key, []))
+        if len(items) < _MAX_SHORT:
+            items.append(node.value)
 
 
 def read_users(export: Export, *, only_files: bool = False) -> Iterator[Node]:

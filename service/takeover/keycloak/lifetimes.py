@@ -30,7 +30,13 @@ def lifetimes(
         "access_token_lifetime": _positive(token),
         "identity_token_lifetime": _positive(token),
         "authorization_code_lifetime": _positive(realm.number("accessCodeLifespan")),
-        "device_code_lifetime": _positive(realm.number("oauth2DeviceCodeLifespan")),
+        "device_code_lifetime": _positive(
+            attributes.number("oauth2.device.code.lifespan")
+            or realm.number("oauth2DeviceCodeLifespan")
+        ),
+        "pushed_authorization_lifetime": _positive(
+            realm.below("attributes").number("parRequestUriLifespan")
+        ),
         "refresh_token_usage": "one_time" if realm.flag("revokeRefreshToken") else "reuse",
         "refresh_token_expiration": "sliding" if _positive(idle) else None,
         "sliding_refresh_token_lifetime": _positive(idle),
@@ -40,14 +46,17 @@ def lifetimes(
 
 def _idle(realm: Node, *, offline: bool) -> int | None:
     if offline:
-        return realm.number("offlineSessionIdleTimeout") or _OFFLINE_IDLE
+        own = realm.number("clientOfflineSessionIdleTimeout")
+        return own or realm.number("offlineSessionIdleTimeout") or _OFFLINE_IDLE
     return realm.number("clientSessionIdleTimeout") or realm.number("ssoSessionIdleTimeout")
 
 
 def _longest(realm: Node, *, offline: bool) -> int | None:
     if offline:
-        limited = realm.flag("offlineSessionMaxLifespanEnabled")
-        return (realm.number("offlineSessionMaxLifespan") if limited else None) or _TEN_YEARS
+        if not realm.flag("offlineSessionMaxLifespanEnabled"):
+            return _TEN_YEARS
+        own = realm.number("clientOfflineSessionMaxLifespan")
+        return own or realm.number("offlineSessionMaxLifespan") or _TEN_YEARS
     return realm.number("clientSessionMaxLifespan") or realm.number("ssoSessionMaxLifespan")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from service.takeover.found import Found, SecretText
+from service.takeover.found import PROMPTS, Found, SecretText
 from service.takeover.keycloak.export import RealmMembers
+from service.takeover.keycloak.known_entries import PROVIDER, PROVIDER_CONFIG
 from service.takeover.node import Node, quoted
 
 _MASKED = "**********"
@@ -49,6 +50,8 @@ def add_providers(members: RealmMembers, found: Found) -> frozenset[str]:
             found.report.name(node.place, alias)
             entry = _entry(node, found)
             if entry is not None:
+                PROVIDER.report(node, found.report)
+                PROVIDER_CONFIG.report(node.below("config"), found.report)
                 entry["claims"] = claims.get(alias) or None
                 found.add("identity_providers", node.place, entry)
                 taken.add(alias)
@@ -77,6 +80,7 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
         )
         return None
     scopes = (config.text("defaultScope") or "").split()
+    prompts = [each for each in (config.text("prompt") or "").split() if each in PROMPTS]
     hidden = node.flag("hideOnLogin") or config.flag("hideOnLoginPage")
     name = node.text("displayName")
     return {
@@ -87,10 +91,21 @@ def _entry(node: Node, found: Found) -> dict[str, object] | None:
         "client_id": config.required_text("clientId"),
         "client_secret": None if method == "private_key_jwt" else SecretText(secret),
         "token_endpoint_auth_method": method,
+        **(_assertion(config) if method == "private_key_jwt" else {}),
+        "prompt": prompts or None,
         "own_callback": True if specific.get("kind") != "oauth2" else None,
         **({"scopes": scopes} if scopes else {}),
         "allowed_claims": [condition] if condition else None,
         "trust_email": True if node.flag("trustEmail") else None,
+    }
+
+
+def _assertion(config: Node) -> Mapping[str, object]:
+    """Return how this service signs at the provider; the audience of Keycloak's assertions is the token endpoint."""
+    audience = config.text("clientAssertionAudience") or config.text("tokenUrl")
+    return {
+        "token_endpoint_auth_signing_alg": config.text("clientAssertionSigningAlg") or None,
+        "client_assertion_audience": audience or None,
     }
 
 

@@ -12,6 +12,7 @@ from service.takeover.keycloak.claims import usual_claims
 from service.takeover.keycloak.clients import Clients, report_levels
 from service.takeover.keycloak.export import RealmMembers, find_export, read_realm
 from service.takeover.keycloak.key_ids import add_signing_keys
+from service.takeover.keycloak.known_settings import REALM, REALM_ATTRIBUTES, SECURITY_HEADERS
 from service.takeover.keycloak.lifetimes import session_lifetimes
 from service.takeover.keycloak.mappers import Mappers
 from service.takeover.keycloak.providers import add_providers
@@ -38,6 +39,7 @@ _SWITCHES = {
 }
 _SIGN_IN_CLAIMS = ("email", "email_verified")
 """Claims by which users are found here, also where no application reads them."""
+_USUAL_CIBA = {"expires_in": 120, "interval": 5}
 _CONDITION = "conditional-user-configured"
 _SECOND_FACTORS = re.compile(r"(?!Reset).*Conditional (OTP|2FA)")
 """Built-in flows that ask users for a second factor who have one."""
@@ -80,6 +82,7 @@ def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -
     session = session_lifetimes(realm)
     if session:
         found.set("session", session)
+    _add_ciba(realm.below("attributes"), found, clients)
     first = realm.text("defaultSignatureAlgorithm") or DEFAULT_ALGORITHM
     used = [str(each.get("id_token_signed_response_alg") or first) for each in clients]
     algorithms = [each for each in dict.fromkeys([first, *sorted(used)]) if each[:2] != "HS"]
@@ -91,6 +94,16 @@ def _add_settings(realm: Node, found: Found, clients: list[dict[str, object]]) -
     found.has_one_domain = found.rp_id == without_password
 
 
+def _add_ciba(attributes: Node, found: Found, clients: list[dict[str, object]]) -> None:
+    """Set the lifetime and the interval of CIBA requests, if a client sends any."""
+    if any("backchannel_token_delivery_mode" in each for each in clients):
+        names = {"expires_in": "cibaExpiresIn", "interval": "cibaInterval"}
+        numbers = {ours: attributes.number(theirs) for ours, theirs in names.items()}
+        section = {ours: number for ours, number in numbers.items() if number}
+        if section != _USUAL_CIBA:
+            found.set("ciba", section)
+
+
 def _report_what_is_left(members: RealmMembers, found: Found) -> None:
     realm, report = members.settings, found.report
     version = str(realm.below("keycloakVersion").value or "")
@@ -98,6 +111,13 @@ def _report_what_is_left(members: RealmMembers, found: Found) -> None:
         report.change(
             "keycloakVersion", f"this is known for Keycloak 24 to 26 only, not {version[:20]}"
         )
+    for node in members.lists["requiredActions"]:
+        with found.taking(node.place):
+            if node.flag("enabled") and node.flag("defaultAction"):
+                message = f"what new users have to do: {quoted(node.text('alias'))}"
+                found.report.leave_out(
+                    node.place, message, "see mfa.enrolment, or ask users yourself"
+                )
     for node in members.lists["authenticationFlows"]:
         with found.taking(node.place):
             _report_flow(node, found)
@@ -113,6 +133,9 @@ def _report_what_is_left(members: RealmMembers, found: Found) -> None:
             remedy = "see users.source: ldap (docs/users.md)"
             report.leave_out(node.place, "users of another system", remedy)
     _report_safeguards(realm, found)
+    REALM.report(realm, report)
+    REALM_ATTRIBUTES.report(realm.below("attributes"), report)
+    SECURITY_HEADERS.report(realm.below("browserSecurityHeaders"), report)
 
 
 def _report_safeguards(realm: Node, found: Found) -> None:
@@ -128,6 +151,10 @@ def _report_safeguards(realm: Node, found: Found) -> None:
         with found.taking(key):
             if realm.flag(key):
                 report.leave_out(key, what, remedy)
+    reuses = realm.number("refreshTokenMaxReuse")
+    if realm.flag("revokeRefreshToken") and reuses:
+        message = f"a refresh token counted {reuses + 1} times there, and counts once here, and within refresh_token_reuse_interval"
+        report.change("refreshTokenMaxReuse", message)
     with found.taking("clientPolicies"):
         for node in realm.below("clientPolicies").items("policies"):
             if node.flag("enabled", True):

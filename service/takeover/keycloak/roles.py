@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
 from service.takeover.keycloak.export import RealmMembers
+from service.takeover.keycloak.known_entries import GROUP
 from service.takeover.node import Misplaced, Node
 from service.takeover.report import Report
 
@@ -25,6 +26,8 @@ class Roles:
         """Read them; what has not the shape of a role or group is left out."""
         self._parts: dict[Role, list[Role]] = {}
         self._groups: dict[str, frozenset[Role]] = {}
+        self._attributes: dict[str, Mapping[str, Sequence[str]]] = {}
+        """Of groups, by path, with those that a group has from the groups above it."""
         self._expanded: dict[Role, frozenset[Role]] = {}
         self._report = report
         with self._taking():
@@ -33,7 +36,7 @@ class Roles:
                     self._add(node, client)
         for node in members.lists["groups"]:
             with self._taking():
-                self._add_group(node, "", frozenset(), 0)
+                self._add_group(node, "", frozenset(), {}, 0)
 
     @contextmanager
     def _taking(self) -> Generator[None]:
@@ -57,14 +60,29 @@ class Roles:
             raise Misplaced(node.place, "the name is too long")
         self._parts[client, name] = below
 
-    def _add_group(self, node: Node, above: str, inherited: frozenset[Role], depth: int) -> None:
+    def _add_group(
+        self,
+        node: Node,
+        above: str,
+        inherited: frozenset[Role],
+        attributes_above: Mapping[str, Sequence[str]],
+        depth: int,
+    ) -> None:
         if depth > MAX_DEPTH:
             raise Misplaced(node.place, "groups are nested too deeply")
         path = node.text("path") or f"{above}/{node.required_text('name')}"
         roles = inherited | frozenset(assigned_roles(node))
+        GROUP.report(node, self._report)
         self._groups[path] = roles
+        attributes = _merge(attributes_above, node.below("attributes"))
+        self._attributes[path] = attributes
         for child in node.items("subGroups"):
-            self._add_group(child, path, roles, depth + 1)
+            self._add_group(child, path, roles, attributes, depth + 1)
+
+    def find_attributes(self, groups: Iterable[str]) -> list[Mapping[str, Sequence[str]]]:
+        """Return the attributes that a user has from these groups, in their order."""
+        found = (self._attributes.get(path) for path in groups)
+        return [each for each in found if each]
 
     def expand(self, assigned: Iterable[Role], groups: Iterable[str]) -> frozenset[Role]:
         """Return all roles of a user with these roles and groups."""
@@ -101,6 +119,12 @@ class Roles:
                         roles.place,
                         "a role is not in the export, so that what it consists of is unknown",
                     )
+
+
+def _merge(above: Mapping[str, Sequence[str]], own: Node) -> Mapping[str, Sequence[str]]:
+    """Return the attributes of a group, which count before those of the groups above it."""
+    written = {key: values for key, _ in own.members() if (values := own.texts(key))}
+    return {**above, **written} if written else above
 
 
 def _role_nodes(roles: Node) -> Iterator[tuple[str, Node]]:

@@ -9,6 +9,7 @@ import msgspec
 
 from service.takeover.found import Found
 from service.takeover.keycloak.export import RealmMembers
+from service.takeover.keycloak.known_entries import HIDDEN_SCOPE, SCOPE, SCOPE_ATTRIBUTES
 from service.takeover.keycloak.mappers import Mapped, Mappers
 from service.takeover.node import Node, quoted
 
@@ -64,6 +65,11 @@ class Scopes:
             remedy = "if all users of its clients may have it, write it into api_scopes or identity_resources"
             found.report.leave_out(node.place, message, remedy)
             return
+        SCOPE.report(node, found.report)
+        SCOPE_ATTRIBUTES.report(attributes, found.report)
+        for key, notice in HIDDEN_SCOPE.items():
+            if not attributes.flag(key, True) and not _is_built_in(node):
+                found.report.change(attributes.below(key).place, notice)
         self.by_name[name] = ClientScope(
             name=name,
             place=node.place,
@@ -98,7 +104,7 @@ def _scopes_of_roles(members: RealmMembers) -> frozenset[str]:
     by_client = members.settings.below("clientScopeMappings")
     mappings = [*members.lists["scopeMappings"]]
     mappings += [item for name, _ in by_client.members() for item in by_client.items(name)]
-    return frozenset(str(each.peek("clientScope")) for each in mappings)
+    return frozenset(str(each.peek("clientScope")) for each in mappings if each.has("clientScope"))
 
 
 class Api(msgspec.Struct, kw_only=True):

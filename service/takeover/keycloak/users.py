@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.claims import Person, UserClaim, put
 from service.takeover.keycloak.credentials import Credentials
 from service.takeover.keycloak.export import Export, read_users
+from service.takeover.keycloak.known_entries import USER_KEYS
 from service.takeover.keycloak.roles import Roles, assigned_roles
+from service.takeover.keycloak.settings import REVOKED
 from service.takeover.node import Node, quoted
+from service.takeover.report import Report
 
+_MAX_NAMES = 1000
+"""Names of attributes and members that are counted one by one."""
 _PROPERTIES = ("id", "username", "email", "emailVerified", "firstName", "lastName")
 
 
@@ -27,6 +33,7 @@ class RealmUsers:
         """Take what users refer to."""
         self._roles, self._claims, self._providers = roles, [*claims.values()], providers
         self._found = found
+        self._leftovers = _Leftovers(self._claims)
 
     def read(self, export: Export) -> Iterator[FoundUser]:
         """Yield the people; users that stand for clients are left out."""
@@ -34,6 +41,7 @@ class RealmUsers:
             with self._found.taking(node.place):
                 if not node.text("serviceAccountClientId"):
                     yield self._read_one(node)
+        self._leftovers.report(self._found.report)
 
     def _read_one(self, node: Node) -> FoundUser:
         sub = node.required_text("id")
@@ -74,6 +82,7 @@ class RealmUsers:
                     self._found.report.leave_out(item.place, message, remedy)
 
     def _report_what_is_left(self, node: Node, sub: str) -> None:
+        self._leftovers.count(node)
         actions = node.texts("requiredActions")
         if actions:
             named = ", ".join(map(quoted, actions))
@@ -86,6 +95,50 @@ class RealmUsers:
             self._found.report.leave_out(f"{node.place}.federationLink", message, remedy)
 
 
+class _Leftovers:
+    """Counts the things that many users have and the importer does not take."""
+
+    def __init__(self, claims: Iterable[UserClaim]) -> None:
+        self._read = frozenset(_PROPERTIES).union(*(claim.attributes for claim in claims))
+        self._attributes, self._members = Counter[str](), Counter[str]()
+        self._revoked = self._consents = 0
+
+    def count(self, node: Node) -> None:
+        """Count what a user has of it."""
+        attributes = node.peek("attributes")
+        if isinstance(attributes, dict):
+            _count(self._attributes, attributes.keys() - self._read)
+        if isinstance(node.value, dict):
+            _count(self._members, node.value.keys() - USER_KEYS)
+        self._revoked += (node.number("notBefore") or 0) > 0
+        self._consents += node.peek("clientConsents") not in (None, [])
+
+    def report(self, report: Report) -> None:
+        """Report it, after the last user."""
+        for name, users in sorted(self._attributes.items()):
+            reason = f"no mapper that was taken reads the attribute {quoted(name)} of {users} users"
+            report.leave_out(
+                "users", reason, "write it into claims of users, if applications need it"
+            )
+        for name, users in sorted(self._members.items()):
+            reason = f"{users} users have a member {quoted(name)}, which is not known here"
+            report.leave_out(
+                "users", reason, "nothing to do, unless an extension of Keycloak reads it"
+            )
+        if self._revoked:
+            reason = f"of {self._revoked} users: {REVOKED.reason}"
+            report.leave_out("users", reason, REVOKED.what_to_do)
+        if self._consents:
+            reason = f"{self._consents} users have given consent, and are asked once more"
+            report.change("users", reason)
+
+
+def _count(counter: Counter[str], names: Iterable[str]) -> None:
+    for name in names:
+        known = name in counter or len(counter) < _MAX_NAMES
+        counter[name if known else "…"] += 1
+
+
 def read_person(node: Node, roles: Roles) -> Person:
     """Return a user as mappers see one."""
     groups = node.texts("groups")
@@ -96,6 +149,7 @@ def read_person(node: Node, roles: Roles) -> Person:
         attributes={key: attributes.texts(key) for key, _ in attributes.members()},
         roles=roles.expand(assigned_roles(node), groups),
         groups=groups,
+        group_attributes=roles.find_attributes(groups),
     )
 
 
