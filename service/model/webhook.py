@@ -103,6 +103,11 @@ class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     traceparent: str | None = None
 
     @property
+    def is_retried(self) -> bool:
+        """Whether an operator wants it to be sent now: it has the cause of a failure that no longer counts."""
+        return self.failures == 0 and self.cause is not None
+
+    @property
     def webhook(self) -> str:
         return self.id.partition(".")[0]
 

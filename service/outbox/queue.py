@@ -21,6 +21,9 @@ LEASE_MARGIN = 5
 PAUSES = (5, 15, 45, 120, 240)
 """Seconds after each attempt but the last, give or take a quarter: six attempts in seven minutes."""
 
+AGAIN = "an operator tries it again"
+"""The cause of a message that is tried again before its first attempt."""
+
 MAX_DEAD = 1000
 """Dead letters of one queue; with more, the oldest are forgotten."""
 
@@ -124,14 +127,16 @@ class Outbox(msgspec.Struct, Generic[D], kw_only=True):
             )
 
     async def revive(self, delivery_id: str) -> bool:
-        """Let a dead letter, or a delivery that waits for its next attempt, be due now; return whether there is one."""
+        """Let a dead letter, or a delivery that waits for its next attempt, be due now; return whether there is one.
+
+        It then has a cause, but no failure.
+        """
         selector = self.kept.queue.selector
         (found,) = await self.kv.read(self.kept.deliveries.read(selector, delivery_id))
         if found is None:
             return False
-        put = self.kept.deliveries.rewrite(
-            replace(cast("Any", found), failures=0), selector, delivery_id
-        )
+        revived = replace(cast("Any", found), failures=0, cause=found.cause or AGAIN)
+        put = self.kept.deliveries.rewrite(revived, selector, delivery_id)
         await self.kv.write(
             *self.kept.queue.revive(delivery_id, put), self.kept.dead.remove(delivery_id)
         )

@@ -79,6 +79,7 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
 
     Every answer but a 2xx is a failure, a redirect as well; bodies of answers are not read. A webhook that answers 410, or
     asks for a rest by Retry-After, gets no request in that time from this process: its events wait, as for one that is down.
+    Only what an operator tries again is sent at once.
     """
 
     queue: Outbox[WebhookDelivery]
@@ -99,7 +100,7 @@ class WebhookSender(msgspec.Struct, frozen=True, kw_only=True):
             # A replica with a newer configuration may know it; the rests grow with the event's age.
             await self._wait(delivery, 15 + (clock() - delivery.created_at) // 4, UNKNOWN)
             return
-        rest = self._rests.get(webhook.id)
+        rest = None if delivery.is_retried else self._rests.get(webhook.id)
         if rest is not None and rest.until > clock():
             await self._wait(delivery, rest.until - clock(), rest.cause)
             return

@@ -15,7 +15,7 @@ from service.events.webhooks import (
     WebhookGone,
     WebhookPostponed,
 )
-from service.outbox.looking import Outboxes
+from service.outbox.looking import Outboxes, State
 from service.wiring.outboxes import open_outboxes
 from tests.conftest import Clock, Start
 from tests.driving.rounds import NextRounds
@@ -127,6 +127,49 @@ async def test_a_waiting_event_is_tried_at_once_when_its_operator_wants_it(
     assert await outboxes.retry(waiting.id)
     await receiver.events(2)
     await nothing_waits(outboxes)
+
+
+@pytest.mark.parametrize("days", [0, 2], ids=["waiting", "dead"])
+async def test_an_operators_retry_does_not_wait_until_the_rest_is_over(
+    service: RunningService, receiver: Receiver, outboxes: Outboxes, clock: Clock, days: int
+) -> None:
+    if days:
+        await _let_die(service, receiver, clock)
+    receiver.answers = [*receiver.answers, 410]
+    await sign_in(service, "bob")
+    await emitted(service.events, WebhookGone)
+    tried = len(receiver.received)
+    state: State = "dead" if days else "waiting"
+    (letter,) = (await outboxes.read(state=state, cursor=None, limit=10)).messages
+    assert await outboxes.retry(letter.id)
+    delivered = await emitted(service.events, WebhookDelivered)
+    assert letter.id.endswith(delivered.event_id)
+    assert len(receiver.received) == tried + 1
+
+
+async def _let_die(service: RunningService, receiver: Receiver, clock: Clock) -> None:
+    """Let alice's event become a dead letter."""
+    receiver.answers = [500, 500]
+    await sign_in(service)
+    await receiver.events()
+    clock.forward(days=2)
+    await emitted(service.events, WebhookFailed)
+
+
+async def test_an_event_that_was_never_sent_is_tried_in_a_rest_when_its_operator_wants_it(
+    service: RunningService, receiver: Receiver, outboxes: Outboxes
+) -> None:
+    receiver.answers = [410, 410]
+    await sign_in(service)
+    await emitted(service.events, WebhookGone)
+    await sign_in(service, "bob")
+    page = await outboxes.read(state="waiting", cursor=None, limit=10)
+    (letter,) = (one for one in page.messages if one.subject != "818727")
+    assert await outboxes.retry(letter.id)
+    _, event = await receiver.events(2)
+    assert event["subject"] == letter.subject
+    assert await outboxes.retry(letter.id)
+    await emitted(service.events, WebhookDelivered)
 
 
 async def test_a_receiver_that_answers_410_gets_one_request_an_hour(
