@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from service.config.named_files import find_file_problem
 from service.config.problem import Finding, Location
 from service.config.registry import CONSOLE_CLIENT
 from service.config.schema.file import ConfigurationFile
@@ -97,13 +98,13 @@ def console_client_is_its_own(file: ConfigurationFile) -> Iterator[Finding]:
                 yield Finding((section, at, key), message, "take another name")
 
 
-def admin_tls_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
-    """The files of its TLS exist."""
+def admin_tls_files_can_be_read(file: ConfigurationFile) -> Iterator[Finding]:
+    """The files of its TLS can be read."""
     tls = file.admin.tls if file.admin else None
     for name in ("certificate", "private_key"):
         path = getattr(tls, name, None)
-        if isinstance(path, Path) and not path.is_file():
-            yield Finding(("admin", "tls", name), f"there is no file {path}")
+        if isinstance(path, Path) and (problem := find_file_problem(path)) is not None:
+            yield Finding(("admin", "tls", name), problem)
 
 
 FILE_RULES = (
@@ -111,5 +112,5 @@ FILE_RULES = (
     admin_url_is_its_own,
     admin_scopes_are_its_own,
     console_client_is_its_own,
-    admin_tls_files_exist,
+    admin_tls_files_can_be_read,
 )

@@ -12,7 +12,7 @@ import yaml
 
 from service.cli import draft as drafts
 from service.cli.draft import FRAMEWORKS, KINDS, SIGNS_IN, Draft, has_snippet
-from service.cli.secrets import make_secret, read_secret
+from service.cli.secrets import make_secret, read_password
 from service.cli.settings import file_option, load_settings
 from service.config.configuration import Configuration
 from service.config.judge import judge
@@ -212,7 +212,7 @@ def user(  # noqa: PLR0917 - click calls it by name
     """
     settings = load_settings(file)
     _require_free(settings, username, sub)
-    password = hashing.hash_password(read_secret("Password"))
+    password = hashing.hash_password(read_password())
     claims: dict[str, object] = {"name": name, "email": email}
     claims |= {"email_verified": True if email else None, "groups": list(groups) or None}
     known = {claim: value for claim, value in claims.items() if value is not None}

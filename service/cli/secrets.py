@@ -10,7 +10,9 @@ import click
 
 from service.cli.table import format_option, print_json
 from service.identity import hashing
+from service.identity.passwords import MAX_PASSWORD, is_plain_text
 from service.model.secret import hash_by_sha256
+from service.protocol.params import MAX_LENGTH
 
 
 @click.command("new-secret")
@@ -57,7 +59,9 @@ def hash_secret() -> None:
     Example:
       token-service hash-secret < secret.txt
     """
-    click.echo(f'- sha256: "{hash_by_sha256(read_secret("Secret"))}"')
+    click.echo(
+        f'- sha256: "{hash_by_sha256(read_secret("Secret", longest=MAX_LENGTH["client_secret"]))}"'
+    )
 
 
 @click.command("hash-password")
@@ -70,7 +74,7 @@ def hash_password() -> None:
     Example:
       token-service hash-password < password.txt
     """
-    click.echo(f'password: "{hashing.hash_password(read_secret("Password"))}"')
+    click.echo(f'password: "{hashing.hash_password(read_password())}"')
 
 
 def make_secret() -> str:
@@ -78,8 +82,13 @@ def make_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def read_secret(what: str) -> str:
-    """Read a secret from a pipe, or ask for it twice where a person types it."""
+def read_password() -> str:
+    """Read a password that the sign-in accepts."""
+    return read_secret("Password", longest=MAX_PASSWORD)
+
+
+def read_secret(what: str, *, longest: int) -> str:
+    """Read a secret that can be sent from a pipe, or ask for it twice where a person types it."""
     if sys.stdin.isatty():
         secret: str = click.prompt(what, hide_input=True, confirmation_prompt=True, err=True)
     else:
@@ -88,6 +97,10 @@ def read_secret(what: str) -> str:
         raise click.UsageError(f"{what.lower()} is empty")
     if "\n" in secret:
         raise click.UsageError(f"{what.lower()} has several lines (RFC 6749, Appendix A)")
+    if len(secret) > longest:
+        raise click.UsageError(f"{what.lower()} is longer than {longest} characters")
+    if not is_plain_text(secret, longest=longest):
+        raise click.UsageError(f"{what.lower()} has a control character (RFC 6749, Appendix A)")
     return secret
 
 

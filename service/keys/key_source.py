@@ -10,6 +10,7 @@ from typing import Never
 import structlog
 from msgspec.structs import replace
 
+from service.config.named_files import find_file_problem
 from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import Signing, VerifyOnly
@@ -142,7 +143,7 @@ def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
     holders: dict[str, int] = {}
     for at, key in enumerate(file.signing.keys):
         location = ("signing", "keys", at, "path")
-        if not key.path.is_file():
+        if find_file_problem(key.path):
             continue
         try:
             (times,) = read_key_files([key], file.signing.algorithms)
@@ -159,7 +160,7 @@ def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
     """The keys by which this service authenticates at identity providers can be read."""
     for at, provider in enumerate(file.identity_providers):
         path, alg = provider.private_key, provider.token_endpoint_auth_signing_alg
-        if path is None or alg is None or not path.is_file():
+        if path is None or alg is None or find_file_problem(path):
             continue
         try:
             read_key_file(KeyFile(path=path, algorithm=alg))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from service.clock import clock
+from service.config.named_files import find_file_problem
 from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import VerifyOnly
@@ -66,7 +67,7 @@ def keys_to_verify_by_are_public(file: ConfigurationFile) -> Iterator[Finding]:
         if entry.until <= clock():
             message = "this time has passed: the keys are not published, and verify nothing"
             yield warning((*place, "until"), message, "remove the entry")
-        if not entry.jwks.is_file():
+        if find_file_problem(entry.jwks):
             continue
         try:
             keys = read_verify_only(entry)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+from service.config.named_files import find_file_problem
 from service.config.problem import Finding, Location, encrypted_key
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.server import Tls
@@ -23,7 +24,7 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _judge_pair(place: Location, tls: Tls | AdminTls, client_ca: Path | None) -> Iterator[Finding]:
-    if not (tls.certificate.is_file() and tls.private_key.is_file()):
+    if any(find_file_problem(each) for each in (tls.certificate, tls.private_key)):
         return
     unfit = [
         Finding((*place, name), reason)
@@ -61,10 +62,11 @@ def store_certificates_can_be_used(file: ConfigurationFile) -> Iterator[Finding]
     """The files of the ssl_ options of store.url can be used; otherwise no connection to Redis could be opened."""
     location, files = ("store", "url"), dict(parse_qsl(urlsplit(file.store.url).query))
     names = [each for each in ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile") if each in files]
-    missing = [each for each in names if not Path(files[each]).is_file()]
-    for name in missing:
-        yield Finding(location, f"{name}: there is no file {files[name]}")
-    if missing:
+    problems = [(each, find_file_problem(Path(files[each]))) for each in names]
+    unreadable = [(name, problem) for name, problem in problems if problem is not None]
+    for name, problem in unreadable:
+        yield Finding(location, f"{name}: {problem}")
+    if unreadable:
         return
     authorities = files.get("ssl_ca_certs")
     if authorities is not None and (reason := _find_certificate_problem(Path(authorities))):
@@ -84,11 +86,11 @@ def _judge_store_certificate(certificate: str, private_key: str | None) -> Itera
 
 
 def _find_certificate_problem(file: Path) -> str | None:
-    """Return why the certificates in a file cannot be loaded; None if they can, or no file is given."""
+    """Return why the certificates in a file cannot be loaded; None if they can, or if the file cannot be read."""
+    if find_file_problem(file) is not None:
+        return None  # `named_files_can_be_read` says so
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
-    except FileNotFoundError:
-        return None
     except ssl.SSLError:
         return f"{file}: holds no certificates, PEM, or broken ones"
     except OSError as error:

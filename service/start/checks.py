@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from service.clients.rules.keys_and_secrets import secrets_of
 from service.config.judge import FileRule
+from service.config.named_files import find_folder_problem
 from service.config.problem import Finding
 from service.config.schema.file import ConfigurationFile
 
@@ -39,7 +40,7 @@ def _has_languages(file: ConfigurationFile) -> bool:
 
 
 def _has_templates(file: ConfigurationFile) -> bool:
-    return file.ui.templates is not None and file.ui.templates.is_dir()
+    return file.ui.templates is not None and find_folder_problem(file.ui.templates) is None
 
 
 def _has_colours(file: ConfigurationFile) -> bool:

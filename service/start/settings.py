@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from service.config.named_files import find_file_problem, find_folder_problem
 from service.config.problem import Finding, Location, warning
 from service.config.registry import longest_token
 from service.config.schema.file import ConfigurationFile
@@ -58,8 +59,8 @@ def gateways_are_trusted(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(("server", "gateways", at), message, "add it to trusted_proxies, too")
 
 
-def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
-    """Files that a start opens exist."""
+def named_files_can_be_read(file: ConfigurationFile) -> Iterator[Finding]:
+    """Files that a start opens can be read."""
     tls, templates = file.server.tls, file.ui.templates
     named: dict[Location, object] = {
         ("outgoing", "ca_file"): file.outgoing.ca_file,
@@ -74,10 +75,10 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
     for name in ("certificate", "private_key", "client_ca"):
         named["server", "tls", name] = getattr(tls, name, None)
     for location, path in named.items():
-        if isinstance(path, Path) and not path.is_file():
-            yield Finding(location, f"there is no file {path}")
-    if templates is not None and not templates.is_dir():
-        yield Finding(("ui", "templates"), f"there is no folder {templates}")
+        if isinstance(path, Path) and (problem := find_file_problem(path)) is not None:
+            yield Finding(location, problem)
+    if templates is not None and (problem := find_folder_problem(templates)) is not None:
+        yield Finding(("ui", "templates"), problem)
 
 
 def requests_can_be_pushed(file: ConfigurationFile) -> Iterator[Finding]:
@@ -240,7 +241,7 @@ FILE_RULES = (
     proxies_are_few,
     store_has_one_password,
     gateways_are_trusted,
-    named_files_exist,
+    named_files_can_be_read,
     requests_can_be_pushed,
     open_registration_is_bounded,
     standard_claims_have_their_types,

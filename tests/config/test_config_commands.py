@@ -131,6 +131,20 @@ def test_a_secret_of_several_lines_is_wrong_usage(run: Callable[..., Any], comma
     assert "has several lines" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "longest"),
+    [(("hash-secret",), 256), (("hash-password",), 200), (("new", "user", "carol"), 200)],
+)
+def test_a_secret_that_the_service_would_refuse_is_not_hashed(
+    run: Callable[..., Any], command: Any, longest: int
+) -> None:
+    assert run(*command, given="x" * longest).exit_code == 0
+    long, control = run(*command, given="x" * (longest + 1)), run(*command, given="a\0b")
+    assert [(each.exit_code, each.stdout) for each in (long, control)] == [(2, "")] * 2
+    assert f"is longer than {longest} characters" in long.stderr
+    assert "has a control character" in control.stderr
+
+
 @pytest.mark.parametrize("command", [("hash-secret",), ("hash-password",), ("explain", "-")])
 def test_what_is_no_text_is_wrong_input(run: Callable[..., Any], command: Any) -> None:
     answer = run(*command, given=b"\xff\xfe\n")

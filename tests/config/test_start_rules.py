@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -320,3 +321,53 @@ def test_a_change_that_falls_between_judging_and_noting_is_noticed(
     with pytest.raises(ConfigError) as refused:
         load(file, {}, (*START_RULES, replaced_when_it_has_been_judged))
     assert refused.value.files.differ_from(refused.value.files.now())
+
+
+NAMED_FILES = {
+    "outgoing.ca_file": "outgoing: {ca_file: %s}",
+    "mtls.client_ca": "mtls: {client_ca: %s}",
+    "signing.keys[0].path": FILES % "{path: %s}",
+    "signing.verify_only[0].jwks": "signing: {verify_only: [{jwks: %s, until: 2100-01-01T00:00:00Z}]}",
+    "ui.logo": "ui: {logo: %s}",
+    "tenants[a].logo": "tenants: [{name: a, logo: %s}]",
+    "server.tls.certificate": "server: {tls: {certificate: %s, private_key: key.jwk}}",
+    "admin.tls.private_key": "admin: {port: 9, url: 'https://b.example', tls: {certificate: loopback.pem, private_key: %s}}",
+    "workload_issuers[a].token_file": """clients: [{client_id: m, allowed_grant_types: [client_credentials]}]
+workload_issuers: [{name: a, kind: kubernetes, issuer: 'https://x.example', token_file: %s,
+          rules: [{subject: 'system:serviceaccount:a:b', client_id: m}]}]""",
+    "identity_providers[a].private_key": """identity_providers: [{name: a, issuer: 'https://x.example', client_id: x, private_key: %s,
+          token_endpoint_auth_method: private_key_jwt, token_endpoint_auth_signing_alg: RS256}]""",
+    "store.url": SEALED + "store: {url: 'rediss://h?ssl_ca_certs=%s'}",
+}
+
+
+@pytest.mark.parametrize(("path", "text"), NAMED_FILES.items(), ids=list(NAMED_FILES))
+def test_a_named_file_that_cannot_be_looked_up_is_a_problem(
+    file: Path, path: str, text: str
+) -> None:
+    file.write_text(f"{SOUND}{text % ('long' * 100)}\n")
+    found = [each.message for each in inspect(file, {}, START_RULES) if each.path == path]
+    assert any("cannot be read: File name too long" in message for message in found)
+
+
+def test_a_folder_of_templates_that_cannot_be_looked_up_is_a_problem(file: Path) -> None:
+    file.write_text(f"{SOUND}ui: {{templates: {'long' * 100}}}\n")
+    (found,) = inspect(file, {}, START_RULES)
+    assert (found.path, "File name too long" in found.message) == ("ui.templates", True)
+
+
+def test_a_logo_that_may_not_be_read_is_a_problem(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_file = Path.open
+
+    def refuse(path: Path, *arguments: Any, **named: Any) -> object:
+        if path.name == "logo.png":
+            raise PermissionError(13, "Permission denied")
+        return open_file(path, *arguments, **named)
+
+    (file.parent / "logo.png").touch()
+    file.write_text(f"{SOUND}ui: {{logo: logo.png}}\n")
+    monkeypatch.setattr(Path, "open", refuse)
+    (found,) = inspect(file, {}, START_RULES)
+    assert found.message.endswith("logo.png cannot be read: Permission denied")

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from service.clients.rules.keys_and_secrets import jwks_holds_public_keys
+from service.config.named_files import find_file_problem
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
 from service.model.workload import (
@@ -107,8 +108,8 @@ def _judge_files(entry: WorkloadIssuer) -> Iterator[Finding]:
         path = getattr(entry, name)
         if path is not None and entry.jwks is not None:
             yield warning((name,), "has no effect with jwks: nothing is fetched", "remove it")
-        elif path is not None and not path.is_file():
-            message = f"there is no file {path} here, and without it no keys can be read"
+        elif path is not None and (problem := find_file_problem(path)) is not None:
+            message = f"{problem} here, and without it no keys can be read"
             yield warning((name,), message)
 
 

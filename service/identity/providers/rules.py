@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from service.config.named_files import find_file_problem
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.users import Users
@@ -183,8 +184,8 @@ def _judge_key(
         if alg is None:
             message = "needs token_endpoint_auth_signing_alg, the algorithm of the key"
             yield Finding((*location, "private_key"), message)
-        if not key.is_file():
-            yield Finding((*location, "private_key"), f"there is no file {key}")
+        if (problem := find_file_problem(key)) is not None:
+            yield Finding((*location, "private_key"), problem)
         return
     if alg is not None and alg not in file.signing.algorithms:
         message = f"{alg} is none of signing.algorithms, whose keys sign without a private_key"

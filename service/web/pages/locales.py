@@ -248,7 +248,11 @@ def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
     while tag:
         for folder in folders:
             source = folder / CATALOGUE.format(tag.replace("-", "_"))
-            if source.is_file():
+            try:
+                exists = source.is_file()
+            except OSError:  # it cannot be told; `why_not_read` says why
+                exists = True
+            if exists:
                 yield source
         tag = tag.rpartition("-")[0]
 
