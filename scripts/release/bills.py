@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 from scripts.release.archives import unpack_image
@@ -68,6 +67,9 @@ def image_bill(archive: Path) -> bytes:
     bill["components"] = sorted(bill["components"] + system, key=lambda each: each["bom-ref"])
     bill["metadata"].setdefault("lifecycles", [{"phase": "build"}])
     text = json.dumps(bill, indent=2, sort_keys=True)
+    # It takes seconds to import, and this module is imported for more than bills of images.
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415
+
     problem = JsonStrictValidator(SCHEMA).validate_str(text)
     if problem is not None:
         raise ValueError(f"the bill of the image is not CycloneDX {SCHEMA.to_version()}: {problem}")
