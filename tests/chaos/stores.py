@@ -37,12 +37,16 @@ def one_redis(folder: Path) -> TcpRedis:
 
 def sentinels(folder: Path) -> SentinelSet:
     """A master with two replicas: when one has taken over, there is another that acknowledges."""
-    return sentinel_set(folder, replicas=2, patience=IMPATIENCE)
+    made = sentinel_set(folder, replicas=2)
+    made.be_patient(IMPATIENCE)
+    return made
 
 
 def three_masters(folder: Path) -> RedisCluster:
     """A Cluster in which each master has a replica."""
-    return cluster(folder, masters=3, replicas=1, patience=IMPATIENCE)
+    made = cluster(folder, masters=3, replicas=1)
+    made.be_patient(IMPATIENCE)
+    return made
 
 
 @contextmanager

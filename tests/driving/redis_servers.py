@@ -65,6 +65,11 @@ class SentinelSet:
         self.sentinels[0].tell("SENTINEL", "FAILOVER", self.name)
         eventually(lambda: self.master is not before)
 
+    def be_patient(self, milliseconds: int) -> None:
+        """Let the sentinels replace a master once it has been silent for so long."""
+        for each in self.sentinels:
+            each.tell("SENTINEL", "SET", self.name, "down-after-milliseconds", milliseconds)
+
     def stop(self) -> None:
         for each in [*self.sentinels, *self.servers]:
             each.kill()
@@ -87,7 +92,6 @@ def sentinel_set(
     *flags: str,
     replicas: int = 1,
     tls: bool = False,
-    patience: int = PATIENCE,
 ) -> SentinelSet:
     """Start one, and wait until all know one another; the flags are the data servers'."""
     certificate = new_certificate(folder) if tls else None
@@ -98,7 +102,7 @@ def sentinel_set(
         for number in range(1, replicas + 1)
     ]
     eventually(lambda: len(master.tell("ROLE")[2]) == replicas)
-    watching = SENTINEL.format(port=master.port, patience=patience)
+    watching = SENTINEL.format(port=master.port, patience=PATIENCE)
     sentinels = [
         TcpRedis(folder / f"sentinel-{n}", sentinel=watching, certificate=certificate)
         for n in range(3)
@@ -149,6 +153,11 @@ class RedisCluster:
     def processes(self) -> list[subprocess.Popen[bytes]]:
         return [each.process for each in self.servers]
 
+    def be_patient(self, milliseconds: int) -> None:
+        """Let the servers replace one once it has been silent for so long."""
+        for each in self.servers:
+            each.tell("CONFIG", "SET", "cluster-node-timeout", milliseconds)
+
     def stop(self) -> None:
         for each in self.servers:
             each.kill()
@@ -169,7 +178,6 @@ def cluster(
     masters: int = 3,
     replicas: int = 0,
     tls: bool = False,
-    patience: int = PATIENCE,
 ) -> RedisCluster:
     """Start one, and wait until every server says that it is whole; `replicas` are for each master."""
     # Impatient servers are whole sooner, and nobody takes over while there are only masters.
@@ -186,25 +194,19 @@ def cluster(
     for number, each in enumerate(servers[:masters]):
         first, after = number * SLOTS // masters, (number + 1) * SLOTS // masters
         each.tell("CLUSTER", "ADDSLOTSRANGE", first, after - 1)
+    made = RedisCluster(servers[:masters], servers[masters:], certificate)
     whole = False
     while not whole:  # an impatient server may call another one lost, when it is only slow
-        _be_patient(servers, IMPATIENCE)
+        made.be_patient(IMPATIENCE)
         for each in servers:
             eventually(partial(_is_whole, each, len(servers)))
-        _be_patient(servers, PATIENCE)
+        made.be_patient(PATIENCE)
         whole = all(_is_whole(each, len(servers)) for each in servers)
-    made = RedisCluster(servers[:masters], servers[masters:], certificate)
     for number, each in enumerate(made.replicas):
         of = made.masters[number % masters]
         each.tell("CLUSTER", "REPLICATE", of.tell("CLUSTER", "MYID").decode())
         eventually(partial(is_connected, each))
-    _be_patient(servers, patience)
     return made
-
-
-def _be_patient(servers: list[TcpRedis], milliseconds: int) -> None:
-    for each in servers:
-        each.tell("CONFIG", "SET", "cluster-node-timeout", milliseconds)
 
 
 def is_connected(replica: TcpRedis) -> bool:
