@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
 import socket
+import subprocess
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -18,6 +22,8 @@ from service.store.opening import open_store
 from service.store.verbs import Read
 
 pytestmark = pytest.mark.needs("redis-server")
+
+Mortal = tuple[str, "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
@@ -35,13 +41,31 @@ def admin(redis_server: str) -> Redis:
     return Redis.from_url(redis_server)
 
 
-async def pause_process(redis_server: str, *, patience: float, milliseconds: int) -> KeyValue:
-    """A store that waits so many seconds for a Redis that has `k` and says nothing for so long."""
-    kv = open_store(redis_server, timeout=patience)
-    await kv.write(("SET", "k", b"1", "EX", 60))
-    with Redis.from_url(redis_server) as redis:
-        redis.execute_command("CLIENT", "PAUSE", milliseconds)
+async def store_of_paused(mortal_redis: Mortal) -> KeyValue:
+    """A store that waits a second for a Redis that has `k`, and that stands still until it gets SIGCONT."""
+    url, process = mortal_redis
+    with Redis.from_url(url) as redis:
+        redis.set("k", 1, ex=600)
+    kv = open_store(url, timeout=1)
+    await until_found(kv, "k")
+    stop(process)
     return kv
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Let it stand still, until SIGCONT."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+
+
+async def until_found(kv: KeyValue, key: str) -> None:
+    """Read until the store answers; it has little patience with a busy machine."""
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(StoreUnavailable):
+                assert await number(kv, key) == 1
+                return
+            await asyncio.sleep(0.05)
 
 
 async def number(kv: KeyValue, key: str) -> int | None:
@@ -106,26 +130,31 @@ async def test_a_refusal_is_an_error_and_others_go_on(kv: KeyValue) -> None:
 
 
 async def test_a_frozen_redis_is_reported_in_time_and_forgotten_afterwards(
-    redis_server: str,
+    mortal_redis: Mortal,
 ) -> None:
-    kv = await pause_process(redis_server, patience=1, milliseconds=1500)
+    kv = await store_of_paused(mortal_redis)
     answers: list[Any] = await asyncio.gather(
         *[number(kv, "k") for _ in range(20)], return_exceptions=True
     )
     assert all(isinstance(each, StoreUnavailable) for each in answers)
-    await asyncio.sleep(1)
-    assert await number(kv, "k") == 1
+    mortal_redis[1].send_signal(signal.SIGCONT)
+    await until_found(kv, "k")
     await kv.close()
 
 
 async def test_a_paused_process_reads_replies_before_it_reports_a_timeout(
-    redis_server: str,
+    mortal_redis: Mortal,
 ) -> None:
     """As under a CPU limit: two pauses in one turn of the loop, and the reply comes during the second."""
-    kv = await pause_process(redis_server, patience=0.3, milliseconds=100)
+    kv = await store_of_paused(mortal_redis)
+
+    def pause() -> None:
+        mortal_redis[1].send_signal(signal.SIGCONT)
+        time.sleep(1.5)
+
     loop = asyncio.get_running_loop()
     loop.call_later(0.01, time.sleep, 0.08)
-    loop.call_later(0.02, time.sleep, 0.5)
+    loop.call_later(0.02, pause)
     assert await number(kv, "k") == 1
     await kv.close()
 

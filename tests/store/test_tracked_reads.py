@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -175,15 +176,16 @@ async def test_nothing_counts_for_longer_than_redis_is_silent(
 
 
 async def test_a_redis_that_stands_still_is_an_honest_failure(
-    redis_server: str, admin: Redis, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kv = open_store(redis_server, timeout=0.2, tracking=Tracking(10))
-    await kept(kv)
-    admin.client_pause(500)
-    with time_moved(monkeypatch, connection.TRUST), pytest.raises(StoreUnavailable):
-        await values(kv)
-    await kv.close()
-    admin.client_unpause()
+    with redis_running(tmp_path) as (url, process):
+        kv = open_store(url, timeout=2, tracking=Tracking(10))
+        await kept(kv)
+        process.send_signal(signal.SIGSTOP)
+        with time_moved(monkeypatch, connection.TRUST), pytest.raises(StoreUnavailable):
+            await values(kv)
+        process.send_signal(signal.SIGCONT)
+        await kv.close()
 
 
 async def test_values_that_make_room_are_unknown(kv: KeyValue) -> None:
