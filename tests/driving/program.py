@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -120,6 +121,23 @@ def program_running(
         yield program
     finally:
         program.kill()
+
+
+def wait_until_read(connection: socket.socket) -> None:
+    """Wait until the service has read all that was sent on a connection over IPv4, and the system keeps nothing of it for it."""
+    ends = [_as_in_proc(*connection.getpeername()), _as_in_proc(*connection.getsockname())]
+
+    def is_read() -> bool:
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+        (waiting,) = (queues for _, here, there, _, queues, *_ in lines if [here, there] == ends)
+        return waiting.endswith(":00000000")
+
+    eventually(is_read)
+
+
+def _as_in_proc(host: str, port: int) -> str:
+    address = int.from_bytes(socket.inet_aton(host), sys.byteorder)
+    return f"{address:08X}:{port:04X}"
 
 
 def eventually(holds: Callable[[], bool], seconds: float = SECONDS) -> None:

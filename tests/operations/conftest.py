@@ -94,7 +94,7 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 def on_redis(config_file: Path, redis: RedisServer) -> RedisServer:
     """The configuration names the Redis, and what that needs."""
     key = base64.urlsafe_b64encode(bytes(32)).decode()
-    store = f"store:\n  url: {redis.url}"
+    store = f"store:\n  url: {redis.url}\n  timeout: 30s"
     config_file.write_text(
         f"{config_file.read_text()}\nsigning: {{encryption_key: {key}}}\n{store}\n"
     )

@@ -18,7 +18,7 @@ import pytest
 from service.events.timings import RequestAnswered
 from service.web.server import connections
 from service.web.server.connections import DropReason
-from tests.driving.program import eventually
+from tests.driving.program import SECONDS, eventually
 from tests.driving.service import RunningService
 from tests.operations.conftest import Serve
 
@@ -143,7 +143,9 @@ def test_reaching_the_limit_of_open_files_is_logged(serve: Serve) -> None:
     resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, (limit, limit))
     with ExitStack() as callers:
         for _ in range(30):
-            callers.enter_context(socket.create_connection((url.hostname, url.port), timeout=10))
+            callers.enter_context(
+                socket.create_connection((url.hostname, url.port), timeout=SECONDS)
+            )
         assert "open_files" in program.wait_for("connections dropped")
     eventually(lambda: _is_alive(url.geturl()))
 
@@ -153,7 +155,7 @@ def test_clients_that_read_no_answers_do_not_delay_the_end(serve: Serve, config_
     config_file.write_text(config_file.read_text().replace("shutdown_grace: 2s", slowly))
     program = serve()
     url = urlsplit(program.url())
-    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=SECONDS) as connection:
         _fill(connection)
         program.send(signal.SIGTERM)
         assert "unread" in program.wait_for("connections dropped")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.driving.program import SECONDS, eventually
+from tests.driving.program import SECONDS, eventually, wait_until_read
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import MACHINE, Serve, token_from
 
@@ -53,7 +53,7 @@ def test_a_request_that_runs_is_finished(serve: Serve, config_file: Path) -> Non
     config_file.write_text(config_file.read_text().replace("shutdown_grace: 2s", slowly))
     program = serve()
     url = urlsplit(program.url())
-    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=SECONDS) as connection:
         connection.sendall(HEAD + BODY[:10])
         program.send(signal.SIGTERM)
         program.wait_for("draining")
@@ -63,13 +63,16 @@ def test_a_request_that_runs_is_finished(serve: Serve, config_file: Path) -> Non
     assert program.ended() == 0
 
 
+@pytest.mark.usefixtures("long_drain")
 def test_open_connections_are_not_reset(serve: Serve) -> None:
     program = serve()
     url = urlsplit(program.url())
     program.send(signal.SIGSTOP)  # so that all of them wait to be accepted
     with ExitStack() as callers:
         made = [
-            callers.enter_context(socket.create_connection((url.hostname, url.port), timeout=10))
+            callers.enter_context(
+                socket.create_connection((url.hostname, url.port), timeout=SECONDS)
+            )
             for _ in range(50)
         ]
         for each in made:
@@ -83,9 +86,9 @@ def test_open_connections_are_not_reset(serve: Serve) -> None:
 def test_request_that_never_ends_does_not_delay_the_stop(serve: Serve) -> None:
     program = serve()
     url = urlsplit(program.url())
-    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=SECONDS) as connection:
         connection.sendall(HEAD + BODY[:10])
-        time.sleep(0.2)
+        wait_until_read(connection)
         program.send(signal.SIGTERM)
         program.wait_for("cut off")
         assert program.ended() == 0
@@ -118,9 +121,9 @@ def test_request_that_still_runs_when_the_grace_is_over_gets_an_end(
     sent = HEAD.replace(b"%d" % len(BODY), b"%d" % len(body)) + body
     with socket.create_connection((url.hostname, url.port), timeout=SECONDS) as connection:
         connection.sendall(sent[: len(sent) // pieces])
-        time.sleep(0.2)
+        wait_until_read(connection)
         connection.sendall(sent[len(sent) // pieces :])
-        time.sleep(0.5)
+        wait_until_read(connection)
         program.send(signal.SIGTERM)
         program.wait_for("cut off")
         answer = connection.recv(65536)
@@ -157,7 +160,7 @@ def test_a_stop_does_not_wait_for_a_reload(
     program.send(signal.SIGHUP)
     eventually(waits.exists)
     program.send(signal.SIGINT)
-    assert program.process.wait(30) == 0
+    assert program.process.wait(SECONDS) == 0
     with held.open("wb"):
         pass  # what the reader waits for
     assert not [line for line in program.rest() if "Traceback" in line]

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from service.keys.jose import Key
-from tests.driving.program import Program, eventually
+from tests.driving.program import SECONDS, Program, eventually
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import ANOTHER_CLIENT, Serve, token_from, wait_for_all
 
@@ -150,7 +150,8 @@ def test_callers_of_other_workers_do_not_notice_a_dead_one(program: Program) -> 
     eventually(lambda: len(_workers(program)) == 2)
     with ExitStack() as callers:
         kept = [
-            callers.enter_context(closing(HTTPConnection(address, timeout=10))) for _ in range(20)
+            callers.enter_context(closing(HTTPConnection(address, timeout=SECONDS)))
+            for _ in range(20)
         ]
         assert {_status(each) for each in kept} == {200}
         victim, other = _workers(program)
