@@ -18,6 +18,7 @@ from socket import socket
 from typing import Any
 
 import httpcore2
+import httpx2
 import pytest
 import redis.utils
 import time_machine
@@ -135,7 +136,7 @@ def redis_running(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]
         time.sleep(0.05)
     yield f"unix://{path}", process
     process.terminate()
-    process.wait(timeout=10)
+    process.wait(timeout=60)
 
 
 @pytest.fixture
@@ -171,6 +172,15 @@ def _libraries_read_once_what_does_not_change() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redis.utils, "get_lib_version", cache(redis.utils.get_lib_version))
         patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _requests_wait_for_a_busy_machine() -> Iterator[None]:
+    """By default httpx waits for five seconds, in which a process that has just started may get no processor."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "read", "write", "pool"):
+            patch.setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, name, 60.0)  # noqa: SLF001
         yield
 
 

@@ -229,7 +229,7 @@ class Person:
 
     async def sees(self, selector: str) -> str:
         """Wait for an element; its text."""
-        return " ".join((await self.page.locator(selector).inner_text(timeout=15000)).split())
+        return " ".join((await self.page.locator(selector).inner_text(timeout=60000)).split())
 
     async def overflows(self) -> bool:
         """Whether the page is wider than the window."""

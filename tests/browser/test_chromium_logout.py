@@ -155,13 +155,13 @@ async def status(page: Page, site: Site, **query: str) -> str:
     """The text of the frame."""
     await page.goto(f"{site.url}/monitor?{urlencode(query)}")
     shown = page.locator("#status:not(:empty)")
-    return await shown.inner_text(timeout=10000)
+    return await shown.inner_text(timeout=60000)
 
 
 @without_javascript
 async def test_the_frames_are_loaded_and_the_page_goes_on(page: Page, site: Site) -> None:
     await sign_out(page, site, post_logout_redirect_uri=f"{site.url}/bye")
-    await page.wait_for_selector("#bye", timeout=15000)
+    await page.wait_for_selector("#bye", timeout=60000)
     (told,) = site.told
     assert (told["iss"], told["from"], bool(told["sid"])) == (site.issuer, "here", True)
 
@@ -170,7 +170,7 @@ async def test_the_frames_are_loaded_and_the_page_goes_on(page: Page, site: Site
 async def test_a_frame_that_hangs_does_not_keep_the_person(page: Page, site: Site) -> None:
     site.answering.clear()
     await sign_out(page, site, post_logout_redirect_uri=f"{site.url}/bye")
-    await page.wait_for_selector("#bye", timeout=15000)
+    await page.wait_for_selector("#bye", timeout=60000)
     assert len(site.told) == 1
 
 

@@ -60,8 +60,8 @@ class Party:
 @pytest.fixture
 async def party() -> AsyncIterator[Party]:
     """A client that registers no key yet."""
-    free = OutgoingHttp(timeout=2, ca_file=None, policy=None)
-    guarded = OutgoingHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    free = OutgoingHttp(timeout=30, ca_file=None, policy=None)
+    guarded = OutgoingHttp(timeout=30, ca_file=None, policy=AddressPolicy(()))
 
     keys = ClientKeys(
         ring=KeyRing(["RS256"]),

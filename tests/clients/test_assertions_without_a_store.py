@@ -20,7 +20,7 @@ Mortal = tuple[str, "subprocess.Popen[bytes]"]
 @pytest.fixture
 def config(config: dict[str, Any], mortal_redis: Mortal) -> dict[str, Any]:
     """A Redis that dies on the way."""
-    config["store"] = {"url": mortal_redis[0], "timeout": "1s"}
+    config["store"] = {"url": mortal_redis[0]}
     client_in(config, "machine")["client_secrets"] = [{"value": SECRET}]
     return config
 

@@ -23,7 +23,7 @@ class Slow:
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant, after a while."""
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3.5)
         return request.granted_to("818727")
 
 
@@ -31,7 +31,7 @@ class Slow:
 def config(config: dict[str, Any]) -> dict[str, Any]:
     """The handler, in front of a store that has less time for a request."""
     config["extension_grants"].append({"handler": f"{__name__}:Slow"})
-    config["store"] = {"timeout": "1s"}
+    config["store"] = {"timeout": "3s"}
     client_in(config, "gateway")["allowed_grant_types"] = [Slow.grant_type]
     return config
 

@@ -20,6 +20,7 @@ from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue
 from service.store.opening import open_store
 from service.store.stores import Stores
+from tests.driving.redis_server import accepts_connections
 from tests.identity.people import Live
 
 
@@ -27,12 +28,12 @@ from tests.identity.people import Live
 async def kv(request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
     """Both stores; a test that moves time asks for the embedded one with `on_embedded`."""
     if request.param == "embedded":
-        store = open_store("memory://", timeout=2)
+        store = open_store("memory://", timeout=30)
     else:
         socket = request.getfixturevalue("redis_socket")
         async with Redis(unix_socket_path=str(socket)) as redis:
             await redis.flushdb()
-        store = open_store(f"unix://{socket}", timeout=2)
+        store = open_store(f"unix://{socket}", timeout=30)
     yield store
     await store.close()
 
@@ -44,7 +45,7 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     socket = folder / "redis.sock"
     command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
-        while not socket.exists():
+        while not accepts_connections(socket):
             assert server.poll() is None
             time.sleep(0.01)
         yield socket

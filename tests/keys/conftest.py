@@ -76,7 +76,7 @@ class Fleet:
 
 @pytest.fixture
 async def fleet() -> AsyncIterator[Fleet]:
-    kv = open_store("memory://", timeout=2)
+    kv = open_store("memory://", timeout=30)
     yield Fleet(kv, Clock())
     await kv.close()
 

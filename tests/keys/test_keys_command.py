@@ -46,7 +46,7 @@ def replicas_start(
     """The key ids that each of the replicas signs with after they all started at once."""
 
     async def start() -> list[str]:
-        stores = [open_store(url, timeout=2) for _ in range(count)]
+        stores = [open_store(url, timeout=30) for _ in range(count)]
         replicas = [Fleet(kv, at).replica(*algorithms) for kv in stores]
         await asyncio.gather(*[replica.start() for replica in replicas])
         await asyncio.gather(*[kv.close() for kv in stores])

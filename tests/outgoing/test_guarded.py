@@ -59,7 +59,7 @@ async def site() -> AsyncIterator[Site]:
 @pytest.fixture
 async def guarded() -> AsyncIterator[OutgoingHttp]:
     """With no exception."""
-    guarded = OutgoingHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    guarded = OutgoingHttp(timeout=30, ca_file=None, policy=AddressPolicy(()))
     yield guarded
     await guarded.close()
 

@@ -63,7 +63,7 @@ async def test_providers_and_redis_never_wait_for_registered_clients_names(
 ) -> None:
     await fetch(guarded, *[f"www.client{n}.slow" for n in range(100)])
     assert names.asked
-    free = OutgoingHttp(timeout=5, ca_file=None, policy=None)
+    free = OutgoingHttp(timeout=60, ca_file=None, policy=None)
     with pytest.raises(Unreachable, match="Certificate"):  # that is, it was found and connected to
         await free.fetch(HttpRequest(https.replace("127.0.0.1", "localhost")))
     await free.close()

@@ -24,13 +24,13 @@ pytestmark = pytest.mark.needs("openssl")
 
 
 async def test_a_further_authority_is_trusted(https: str, certificate: Path) -> None:
-    outgoing = OutgoingHttp(timeout=5, ca_file=certificate, policy=None)
+    outgoing = OutgoingHttp(timeout=60, ca_file=certificate, policy=None)
     assert (await outgoing.fetch(HttpRequest(https))).status == 404
     await outgoing.close()
 
 
 async def test_a_certificate_of_an_unknown_authority_is_not_trusted(https: str) -> None:
-    outgoing = OutgoingHttp(timeout=5, ca_file=None, policy=None)
+    outgoing = OutgoingHttp(timeout=60, ca_file=None, policy=None)
     with pytest.raises(Unreachable, match="Certificate"):
         await outgoing.fetch(HttpRequest(https))
     await outgoing.close()
@@ -126,7 +126,7 @@ async def test_a_certificate_without_every_extension_is_trusted_if_its_authority
     "url", ["http://127.0.0.1:1/", "http://[", "ftp://x/", "http://x.invalid/"]
 )
 async def test_a_url_that_cannot_be_requested_is_unreachable(url: str) -> None:
-    outgoing = OutgoingHttp(timeout=5, ca_file=None, policy=None)
+    outgoing = OutgoingHttp(timeout=60, ca_file=None, policy=None)
     with pytest.raises(Unreachable):
         await outgoing.fetch(HttpRequest(url))
     await outgoing.close()

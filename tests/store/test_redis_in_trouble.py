@@ -21,8 +21,8 @@ from tests.driving.service import Answer, RunningService
 
 pytestmark = [pytest.mark.needs("redis-server"), pytest.mark.rfc("9110#15.6.4")]
 
-SECONDS = 1
-"""`store.timeout` of these tests."""
+SECONDS = 3
+"""`store.timeout` of these tests: a busy machine answers within it."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ async def degradations(service: RunningService) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("settings", [{"unready_after": "4s"}], ids=["unready_after"])
+@pytest.mark.parametrize("settings", [{"unready_after": "12s"}], ids=["unready_after"])
 async def test_readiness_fails_when_the_trouble_has_lasted_as_long_as_configured(
     service: RunningService, redis: TcpRedis
 ) -> None:

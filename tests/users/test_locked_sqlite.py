@@ -28,7 +28,7 @@ async def config(file: Path) -> dict[str, Any]:
     database = Database(f"sqlite+aiosqlite:///{file}")
     await database.fill()
     configuration = database.configuration()
-    configuration["users"]["timeout"] = "2s"
+    configuration["users"]["timeout"] = "5s"
     return configuration
 
 
@@ -44,7 +44,7 @@ def no_garbage_collection() -> Iterator[None]:
 async def test_application_writes_to_its_users_after_it_had_locked_them(
     service: RunningService, file: Path
 ) -> None:
-    application = sqlite3.connect(file, timeout=0.1, isolation_level=None)
+    application = sqlite3.connect(file, timeout=10, isolation_level=None)
     application.execute("BEGIN EXCLUSIVE")
     refused = await sign_in(service, "alice")
     assert refused.refusal == (503, "temporarily_unavailable")

@@ -159,7 +159,7 @@ class TestLimits:
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:
-        config["users"] |= {"timeout": "50ms", "max_concurrent": 2}
+        config["users"] |= {"timeout": "1s", "max_concurrent": 2}
         return config
 
     @pytest.mark.usefixtures("never_probing", "one_store")

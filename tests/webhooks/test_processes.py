@@ -80,10 +80,3 @@ async def test_a_process_that_ends_queues_its_last_events(
 @pytest.fixture
 def webhook(receiver: Receiver) -> dict[str, Any]:
     return {"url": receiver.url, "secrets": [SECRET], "kinds": ["session_*", "logged_out"]}
-
-
-@pytest.fixture
-def config(config: dict[str, Any]) -> dict[str, Any]:
-    """On a machine with other work, an answer may take seconds, and a repetition would be right."""
-    config["outgoing"]["timeout"] = "20s"
-    return config

@@ -201,10 +201,12 @@ async def test_an_answer_without_end_is_not_read(
 
 
 async def test_a_receiver_that_hangs_delays_no_request(
-    service: RunningService, receiver: Receiver
+    start: Start, config: dict[str, Any], receiver: Receiver
 ) -> None:
+    config["outgoing"]["timeout"] = "1s"
+    service = await start(config)
     receiver.answering.clear()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         for _ in range(3):
             await sign_in(service)
     postponed = await emitted(service.events, WebhookPostponed)

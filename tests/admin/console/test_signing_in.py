@@ -321,7 +321,7 @@ async def test_page_says_that_the_store_cannot_be_reached(
     mortal_redis: tuple[str, Popen[bytes]],
 ) -> None:
     url, process = mortal_redis
-    config["store"] = {"url": url, "timeout": "100ms"}
+    config["store"] = {"url": url}
     service = await start(config)
     operator = Operator(service)
     await operator.enter()
