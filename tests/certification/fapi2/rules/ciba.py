@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from service.protocol.octets import base64url
 from tests.certification import identity_token
 from tests.certification.fapi2 import ciba, resource
 from tests.certification.fapi2.ciba import BACKCHANNEL, begin, pinged, poll, respond, send, signed
 from tests.certification.fapi2.client import NO_CERTIFICATE, FapiClient
 from tests.certification.fapi2.keys import SigningKey
+from tests.certification.relying_party import JWT_BEARER
 from tests.driving.service import Answer
 
 INVALID_CLIENT = (401, "invalid_client")
@@ -236,6 +238,40 @@ class PrivateKeyJwt:
     async def test_a_request_needs_a_right_assertion(self, client: FapiClient) -> None:
         weak = client.assertion(SigningKey(key=client.key.key, alg="RS256"))
         for wrong in (weak, {"client_id": client.client_id}):
+            refused = await send(client, signed(client), credentials=wrong)
+            assert refused.refusal == INVALID_CLIENT
+
+    @pytest.mark.rfc("7523#3", "7521#4.2", "ciba#13")
+    @pytest.mark.parametrize(
+        ("claims", "kind"),
+        [
+            *(({name: None}, None) for name in ("iss", "sub", "aud")),
+            *(({name: "another"}, None) for name in ("iss", "sub", "aud")),
+            ({"exp": 1_700_000_000}, None),
+            ({}, ""),
+            ({}, f"{JWT_BEARER}s"),
+        ],
+        ids=str,
+    )
+    async def test_a_wrong_assertion_is_refused(
+        self, client: FapiClient, claims: dict[str, Any], kind: str | None
+    ) -> None:
+        wrong = client.assertion(None, **claims)
+        if kind is not None:
+            wrong["client_assertion_type"] = kind
+        refused = await send(client, signed(client), credentials=wrong)
+        assert refused.refusal in {INVALID_CLIENT, INVALID_REQUEST}
+        assert await begin(client)
+
+    @pytest.mark.rfc("7523#3", "8725#3.1")
+    async def test_an_assertion_without_a_right_signature_is_refused(
+        self, client: FapiClient
+    ) -> None:
+        right = client.assertion()
+        header, claims, _ = right["client_assertion"].split(".")
+        none = base64url(b'{"alg":"none"}')
+        for text in (f"{none}.{claims}.", f"{header}.{claims}.", f"{header}.{claims}.AAAA"):
+            wrong = right | {"client_assertion": text}
             refused = await send(client, signed(client), credentials=wrong)
             assert refused.refusal == INVALID_CLIENT
 
