@@ -194,7 +194,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     async def _find_by_name(self, hint: str) -> User | None:
         """Return the user with this user name, else this `sub`, else this verified email address."""
         found = await self.users.by_username(hint)
-        if found is None and hint.isascii():  # as every sub is (OIDC Core §2)
+        if found is None:
             found = await self.users.by_subject(hint)
         if found is None:
             named = await self.users.by_email(hint)

@@ -56,8 +56,8 @@ HASHED: Mapping[str, str] = {"password": "sign in", "ciba_user_code": "allow a C
 class User(types.Confidential, frozen=True, kw_only=True):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
-    sub: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_SUB)]
-    """The subject identifier, which must never change."""
+    sub: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_SUB, pattern="^[ -~]*$")]
+    """The subject identifier, of ASCII characters, which must never change."""
     username: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""
     password: Annotated[str | None, types.SECRET] = None
@@ -223,6 +223,11 @@ def is_in_store(idp: str | None, user_claims: Mapping[str, object]) -> bool:
     A note among the claims says so of the latter: none that a provider or an issuer sends is kept as `sub`.
     """
     return idp == LOCAL or (idp is not None and "sub" in user_claims)
+
+
+def is_subject(text: str) -> bool:
+    """Return whether it can be the `sub` of a user (OIDC Core §2)."""
+    return 0 < len(text) <= MAX_SUB and text.isascii() and text.isprintable()
 
 
 def fold_username(username: str) -> str:

@@ -31,10 +31,11 @@ def has_fixed_text(template: str) -> bool:
 
 
 def fill_template(template: str, claims: Mapping[str, object]) -> str:
-    """Return the subject; ValueError if a claim is missing, or the subject is too long."""
+    """Return the subject; ValueError if a claim is missing, or the subject is too long or beyond ASCII."""
     subject = _BRACES.sub(lambda match: _text_of(claims, match[1]), template)
-    if not 0 < len(subject) <= LONGEST_SUBJECT:
-        raise ValueError(f"its subject here does not have 1 to {LONGEST_SUBJECT} characters")
+    is_subject = subject.isascii() and subject.isprintable()
+    if not is_subject or not 0 < len(subject) <= LONGEST_SUBJECT:
+        raise ValueError(f"its subject here does not have 1 to {LONGEST_SUBJECT} ASCII characters")
     return subject
 
 

@@ -241,6 +241,11 @@ def test_a_wrong_value_of_the_file_is_no_variables_fault(
         ("limits: {login_failures: 0}", "limits.login_failures", "must be at least 1"),
         ("store: {timeout: 0}", "store.timeout", "must be more than 0"),
         (f"ui: {{title: {'x' * 1001}}}", "ui.title", "must have at most 1000 characters"),
+        (
+            "users: {list: [{sub: é, username: e}]}",
+            "users.list[e].sub",
+            "must fit the pattern ^[ -~]",
+        ),
         ("tenants: [{name: a b}]", "tenants[a b].name", "must fit the pattern ^[A-Z"),
     ],
     ids=lambda text: text[:30] if ":" in text else None,

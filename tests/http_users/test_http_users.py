@@ -184,6 +184,28 @@ async def test_address_that_is_not_verified_finds_no_user(
     assert await users.by_email("alice@example.com") == "several"
 
 
+async def test_name_of_several_users_is_refused_and_logged_once(
+    service: RunningService, people: PeopleServer
+) -> None:
+    for answer in ({"user": None}, {"user": person("818727", "alice")}):
+        people.answer = web.json_response(answer | {"several": True})
+        with capture_logs() as logged:
+            assert (await sign_in(service, "alice")).refusal == REFUSED
+        (warned,) = [line for line in logged if line["log_level"] == "warning"]
+        assert (warned["same"], "alice" in str(warned)) == ("username", False)
+
+
+@pytest.mark.rfc("openid-core#2")
+async def test_user_whose_sub_is_beyond_ascii_signs_in_nowhere_and_is_logged(
+    service: RunningService, people: PeopleServer
+) -> None:
+    people.people = [person("é", "alice")]
+    with capture_logs() as logged:
+        assert (await sign_in(service, "alice")).refusal == REFUSED
+    assert "ASCII" in str(logged)
+    assert await service.features.shared.users.by_subject("é") is None
+
+
 @pytest.mark.parametrize(
     "answer",
     [

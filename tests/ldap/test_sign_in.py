@@ -6,6 +6,7 @@ import unicodedata
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.events.users import LoginFailed
 from service.identity.dex_subjects import find_dex_subject
@@ -125,8 +126,11 @@ class TestNames:
 
     async def test_a_name_of_two_people_signs_in_neither(self, service: RunningService) -> None:
         for password in ("grace-password", "heidi-password"):
-            refused = await sign_in(service, "shared@example.com", password)
+            with capture_logs() as logged:
+                refused = await sign_in(service, "shared@example.com", password)
             assert refused.refusal == REFUSED
+            (warned,) = [line for line in logged if line["log_level"] == "warning"]
+            assert (warned["same"], "shared" in str(warned)) == ("user name", False)
         assert (await sign_in(service, "grace@example.com", "grace-password")).status == 200
 
     async def test_verified_address_finds_one_user(self, service: RunningService) -> None:
@@ -135,6 +139,20 @@ class TestNames:
         assert isinstance(found, User)
         assert found.sub == ALICE
         assert await users.by_email("shared@example.com") == "several"
+
+
+class TestSubjectsBeyondAscii:
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["ldap"] |= {"sub": "uid"}
+        return config
+
+    @pytest.mark.rfc("openid-core#2")
+    async def test_user_signs_in_nowhere_and_is_logged(self, service: RunningService) -> None:
+        with capture_logs() as logged:
+            assert (await sign_in(service, "müller", "müller-password")).refusal == REFUSED
+        assert "ASCII" in str(logged)
+        assert await service.features.shared.users.by_subject("müller") is None
 
 
 class TestIdentities:

@@ -23,7 +23,9 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.rfc("openid-core#2")
-@pytest.mark.parametrize("sub", ["", "s" * 256, "a\n"], ids=["empty", "too long", "control"])
+@pytest.mark.parametrize(
+    "sub", ["", "s" * 256, "a\n", "é"], ids=["empty", "too long", "control", "beyond ASCII"]
+)
 async def test_user_without_a_sub_signs_in_nowhere_and_is_logged(
     service: RunningService, store: SwitchedUsers, sub: str
 ) -> None:

@@ -76,6 +76,7 @@ NOBODY = {
     "no name": "login = NULL",
     "an empty sub": "id = ''",
     "a sub that is too long": "id = '" + "2" * 256 + "'",
+    "a sub beyond ASCII": "id = 'é'",
     "a sub with a control character": "id = 'a' || char(10)",
 }
 

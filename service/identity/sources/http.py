@@ -13,6 +13,7 @@ import msgspec
 
 from service.config.problem import Finding, encrypted_key
 from service.config.schema.users import HttpUsers, Users
+from service.identity.sources.several import warn_of_several
 from service.model.outgoing import ClientCertificate, HttpClient, HttpRequest, Unreachable
 from service.model.user import (
     MAX_SUB,
@@ -61,7 +62,7 @@ class _Found(msgspec.Struct, frozen=True):
 
     user: _Person | None
     several: bool = False
-    """Whether more than one user has the address that was asked for."""
+    """Whether more than one user has what was asked for; nobody is chosen."""
 
 
 class _Verified(msgspec.Struct, frozen=True):
@@ -119,7 +120,11 @@ class HttpUserStore:
         return answer.valid and sub is not None
 
     async def _find(self, by: str, value: object) -> User | None:
-        return _read(await self._ask(self._find_url, {by: value}, _Found))
+        answer = await self._ask(self._find_url, {by: value}, _Found)
+        if answer.several:
+            warn_of_several(by, "let your service know one user by it")
+            return None
+        return _read(answer)
 
     async def _ask(self, url: str, sent: object, kind: type[Answer]) -> Answer:
         body, headers = msgspec.json.encode(sent), {"Content-Type": "application/json"}

@@ -27,6 +27,7 @@ from service.model.user import (
     User,
     UserStore,
     VerifiesPasswords,
+    is_subject,
 )
 from service.protocol.errors import TemporarilyUnavailable
 from service.protocol.typed_text import trim_name
@@ -34,7 +35,7 @@ from service.protocol.typed_text import trim_name
 log = structlog.stdlib.get_logger(__name__)
 
 MAX_NAME = 255
-"""Characters of a `sub` (OIDC Core §2), name or address; of a longer one, or with a control character, nobody is asked."""
+"""Characters of a name or address; of a longer one, or with a control character, nobody is asked."""
 
 REMEMBERED = 10_000
 """Users of the cache; of a thousand with a few claims each it takes about a megabyte."""
@@ -88,7 +89,7 @@ class OutsideUsers:
     async def _by_subject(
         self, sub: str, ask: Callable[[_Request], Awaitable[User | None]]
     ) -> User | None:
-        if not _can_be_sub(sub):
+        if not is_subject(sub):
             return None
         known = self._known.get(sub) if self._cached_for else None
         if known is not None:
@@ -245,16 +246,12 @@ class OutsideUsers:
             await self._source.close()
 
 
-def _can_be_sub(sub: str) -> bool:
-    return bool(sub) and is_plain_text(sub, longest=MAX_NAME)
-
-
 def _can_be_found_again(found: User | Several | None) -> bool:
     """Return whether `by_subject` can find this user: all users without a `sub` would share one account."""
-    if not isinstance(found, User) or _can_be_sub(found.sub):
+    if not isinstance(found, User) or is_subject(found.sub):
         return True
     log.warning(
-        "a user of users.source is left out: its sub is not a text of 1 to 255 plain characters",
+        "a user of users.source is left out: its sub is not 1 to 255 printable ASCII characters (OIDC Core §2)",
         username=found.username,
     )
     return False

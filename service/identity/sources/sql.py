@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from service.config.problem import Finding
 from service.config.schema.users import SqlUsers, Users
 from service.identity.sources import Tools, missing_extra
+from service.identity.sources.several import find_only
 from service.identity.sources.sql_queries import (
     BY_IDENTITY,
     LISTS,
@@ -41,6 +42,9 @@ _NEEDED: Mapping[str, Sequence[str]] = {
 
 _BYTES = re.compile(r"\\[xuU]|0x")
 """How databases show letters that they do not take."""
+
+_ONE_ROW = "let only one row of users.sql have it, such as by a UNIQUE index, or let the query return only one"
+"""The remedy where several rows fit."""
 
 _EXAMPLE = "write it as postgresql+asyncpg://name:password@host/database"
 _FILE_EXAMPLE = "write it as sqlite+aiosqlite:////folder/file.db"
@@ -141,13 +145,14 @@ class SqlUserStore:
         if typed is None:
             return None
         users = users_of(await self._select("by_subject", sub=typed))
-        return _the_only([user for user in users if user.sub == sub])
+        return find_only([user for user in users if user.sub == sub], "sub", _ONE_ROW)
 
     async def by_username(self, username: str) -> User | None:
         """Return the user of a row in which the name stands."""
         folded = fold_username(username)
         rows = await self._select("by_username", username=folded, usernames=spell(username))
-        return _the_only(users_of([row for row in rows if _has_text(row, folded)]))
+        found = users_of([row for row in rows if _has_text(row, folded)])
+        return find_only(found, "user name", _ONE_ROW)
 
     async def by_email(self, email: str) -> User | Several | None:
         """Return the only user with this verified address."""
@@ -169,7 +174,7 @@ class SqlUserStore:
             return None
         rows = await self._select(name, provider=provider, subject=subject)
         shown = [row for row in rows if {each: str(row[each]) for each in expected} == expected]
-        return _the_only(users_of(shown))
+        return find_only(users_of(shown), "identity", _ONE_ROW)
 
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
         """Return the first users by name whose name begins with this; none where no query finds them."""
@@ -303,9 +308,3 @@ def _has_verified(user: User, address: str) -> bool:
 def _escape(prefix: str) -> str:
     """Return a text as LIKE takes it with ESCAPE '!'."""
     return prefix.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def _the_only(users: Sequence[User]) -> User | None:
-    if len(users) > 1:
-        raise LookupError("users.sql: several users have the same name or identifier")
-    return users[0] if users else None

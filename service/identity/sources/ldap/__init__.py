@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -21,6 +21,7 @@ from service.identity.sources.ldap.connections import (
 )
 from service.identity.sources.ldap.problems import find_problems
 from service.identity.sources.ldap.ranges import complete
+from service.identity.sources.several import find_only, warn_of_several
 from service.model.user import PasswordRefused, Several, User, fold_username
 
 __all__ = ["find_problems", "open_source"]
@@ -32,6 +33,11 @@ log = structlog.stdlib.get_logger(__name__)
 
 MAX_GROUPS = 1000
 """Groups of one user; who is in more is shown in none, and not in some of them."""
+
+_ONE_ENTRY = (
+    "let only one entry below users.ldap.base have it, or leave the others out by users.ldap.filter"
+)
+"""The remedy where several entries fit."""
 
 
 def open_source(settings: Users, _: Tools) -> LdapUsers:
@@ -82,9 +88,11 @@ class LdapUsers:
         attribute = self._settings.identities.get(provider)
         if attribute is None:
             return None
-        found = await self._find(self._settings.base, f"({attribute}={_escape(subject)})")
-        same = [each for each in found if subject in entries.texts(each, attribute)]
-        entry = _only(same, "identity")
+        entry = await self._find_only(
+            "identity",
+            f"({attribute}={_escape(subject)})",
+            lambda each: subject in entries.texts(each, attribute),
+        )
         return await self._read(entry) if entry is not None else None
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
@@ -107,15 +115,17 @@ class LdapUsers:
         value = entries.subject_value(sub, settings)
         if value is None:
             return None
-        if settings.sub.lower() == names.WHOLE:
-            dn = value.decode()
-            is_below = names.is_dn(dn) and names.is_below(dn, settings.base)
-            found = await self._find(dn, "", exactly=True) if is_below else ()
-        else:
-            found = await self._find(settings.base, f"({settings.sub}={names.filter_value(value)})")
-        # A directory may compare without upper and lower case.
-        same = [each for each in found if entries.subject_of(each, settings) == sub]
-        return _only(same, "sub")
+
+        def is_same(entry: Entry) -> bool:  # a directory may compare without upper and lower case
+            return entries.subject_of(entry, settings) == sub
+
+        if settings.sub.lower() != names.WHOLE:
+            fits = f"({settings.sub}={names.filter_value(value)})"
+            return await self._find_only("sub", fits, is_same)
+        dn = value.decode()
+        if not names.is_dn(dn) or not names.is_below(dn, settings.base):
+            return None
+        return await self._find_only("sub", "", is_same, dn=dn)
 
     def _new_subject(self) -> str:
         """Return a subject identifier that nobody has, for the same work."""
@@ -128,28 +138,30 @@ class LdapUsers:
 
     async def _find_name(self, username: str) -> Entry | None:
         settings, attributes = self._settings, self._settings.username
+
+        def is_same(entry: Entry) -> bool:
+            return entries.has_name(entry, username, attributes)
+
         if settings.user_dn is None:
             value = _escape(username)
             fits = "".join(f"({attribute}={value})" for attribute in attributes)
-            return await self._find_one(f"(|{fits})", username, attributes)
+            return await self._find_only("user name", f"(|{fits})", is_same)
         if not username:
             return None
         dn = settings.user_dn.replace(NAME, names.dn_value(fold_username(username)))
-        found = await self._find(dn, "", exactly=True)
-        return _only([each for each in found if entries.has_name(each, username, attributes)], "DN")
+        return await self._find_only("user name", "", is_same, dn=dn)
 
-    async def _find_one(self, fits: str, name: str, attributes: Sequence[str]) -> Entry | None:
-        found = await self._find(self._settings.base, fits)
-        same = [each for each in found if entries.has_name(each, name, attributes)]
-        return _only(same, "user name")
-
-    async def _find(self, base: str, fits: str, *, exactly: bool = False) -> Sequence[Entry]:
-        """Return the users that fit, at most two; nobody if there are more."""
+    async def _find_only(
+        self, what: str, fits: str, is_same: Callable[[Entry], bool], *, dn: str | None = None
+    ) -> Entry | None:
+        """Return the only user that fits, below the base or with exactly this DN; None if there are several."""
+        base = self._settings.base if dn is None else dn
         try:
-            return await self._search(base, fits, exactly=exactly)
+            found = await self._search(base, fits, exactly=dn is not None)
         except TooManyEntries:
-            log.warning("several users of the directory fit, and none is signed in")
-            return ()
+            warn_of_several(what, _ONE_ENTRY)
+            return None
+        return find_only([each for each in found if is_same(each)], what, _ONE_ENTRY)
 
     async def _search(self, base: str, fits: str, *, exactly: bool = False) -> Sequence[Entry]:
         """Return the users that fit; raise TooManyEntries if there are more than two."""
@@ -221,10 +233,3 @@ def _attributes(settings: Ldap) -> set[str]:
 
 def _escape(value: str) -> str:
     return names.filter_value(value.encode(errors="replace"))
-
-
-def _only(found: Sequence[Entry], what: str) -> Entry | None:
-    if len(found) > 1:
-        log.warning("several users of the directory fit, and none is signed in", same=what)
-        return None
-    return found[0] if found else None

@@ -12,7 +12,7 @@ from service.config.schema.ldap import Ldap
 from service.identity.dex_subjects import find_dex_subject, read_dex_subject
 from service.identity.sources.ldap import names
 from service.identity.sources.ldap.connections import Entry
-from service.model.user import MAX_SUB, MAX_USERNAME, fold_username
+from service.model.user import MAX_USERNAME, fold_username
 
 OBJECT_GUID, ENTRY_UUID = "objectguid", "entryuuid"
 
@@ -52,11 +52,11 @@ def first(entry: Entry, attribute: str) -> str | None:
 
 
 def subject_of(entry: Entry, settings: Ldap) -> str | None:
-    """Return the subject identifier; None of an entry that has none, or a longer one than is possible."""
+    """Return the subject identifier; None of an entry that has none."""
     user_id = _id_of(entry, settings.sub)
     if settings.subject_format == "dex" and user_id is not None:
         user_id = find_dex_subject(user_id, settings.connector_id)
-    return user_id if user_id and len(user_id) <= MAX_SUB and user_id.isascii() else None
+    return user_id or None
 
 
 def _id_of(entry: Entry, attribute: str) -> str | None:
@@ -76,7 +76,7 @@ def subject_value(sub: str, settings: Ldap) -> bytes | None:
     if settings.subject_format == "dex":
         user_id = read_dex_subject(sub, settings.connector_id)
         return None if user_id is None else _value_of(user_id, settings.sub)
-    return _value_of(sub, settings.sub) if sub.isascii() else None
+    return _value_of(sub, settings.sub)
 
 
 def _value_of(sub: str, attribute: str) -> bytes | None:
