@@ -30,9 +30,7 @@ async def warned_of(asking: Callable[[], Awaitable[object]]) -> str:
     return str(warned["same"])
 
 
-async def test_name_of_several_rows_is_refused(
-    service: RunningService, database: Database
-) -> None:
+async def test_name_of_several_rows_is_refused(service: RunningService, database: Database) -> None:
     await database.add("4", "BOB")
 
     async def refused() -> None:
