@@ -23,7 +23,7 @@ from tests.interop.service import free_origins, serving
 
 NAMES = (
     *("ISSUER", "ERRANDS", "SINGLE_PAGE"),
-    *("BACK_CHANNEL_PARTY", "FRONT_CHANNEL_PARTY", "MCP_SERVER", "MUTUAL_TLS", "WEBHOOK"),
+    *("BACK_CHANNEL_PARTY", "FRONT_CHANNEL_PARTY", "MCP_SERVER", "MUTUAL_TLS", "PINGED", "WEBHOOK"),
 )
 """Who has an origin; see addresses.py."""
 

@@ -15,6 +15,7 @@ import com.nimbusds.oauth2.sdk.id.ClientID;
 import com.nimbusds.oauth2.sdk.id.Issuer;
 import com.nimbusds.oauth2.sdk.id.JWTID;
 import com.nimbusds.oauth2.sdk.ciba.CIBASignedRequestClaimsSet;
+import com.nimbusds.oauth2.sdk.token.BearerAccessToken;
 import com.nimbusds.openid.connect.sdk.OIDCTokenResponse;
 import com.nimbusds.openid.connect.sdk.OIDCTokenResponseParser;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
@@ -24,11 +25,11 @@ import java.util.Date;
 /** Authentication that the person confirms elsewhere (CIBA Core). */
 final class Backchannel {
     private final OIDCProviderMetadata provider;
-    private final ClientSecretPost credentials =
-            new ClientSecretPost(new ClientID("till"), new Secret("till-secret"));
+    private final ClientSecretPost credentials;
 
-    Backchannel(OIDCProviderMetadata provider) {
+    Backchannel(OIDCProviderMetadata provider, ClientID client) {
         this.provider = provider;
+        credentials = new ClientSecretPost(client, new Secret("till-secret"));
     }
 
     /** Asks for a person by name. */
@@ -38,6 +39,11 @@ final class Backchannel {
                 .bindingMessage("receipt 4711")
                 .endpointURI(provider.getBackChannelAuthenticationEndpointURI())
                 .build();
+    }
+
+    /** The same by a client that gets a ping with this token when the request is over (section 7.1). */
+    CIBARequest pinged(CIBARequest request, BearerAccessToken token) {
+        return new CIBARequest.Builder(request).clientNotificationToken(token).build();
     }
 
     /** The same in a JWT that the client signs (section 7.1.1). */

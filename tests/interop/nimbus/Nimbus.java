@@ -12,6 +12,7 @@ import com.nimbusds.oauth2.sdk.http.HTTPRequest;
 import com.nimbusds.oauth2.sdk.id.ClientID;
 import com.nimbusds.oauth2.sdk.id.Issuer;
 import com.nimbusds.oauth2.sdk.id.State;
+import com.nimbusds.oauth2.sdk.token.BearerAccessToken;
 import com.nimbusds.oauth2.sdk.token.TokenTypeURI;
 import com.nimbusds.oauth2.sdk.tokenexchange.TokenExchangeGrant;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
@@ -58,7 +59,26 @@ public final class Nimbus {
         actsForItself();
         bringsAssertions(new ClientID("courier"));
         exchangesTokens(new ClientID("courier"), new ClientID("api1"));
-        asksOnAnotherDevice(new Backchannel(provider));
+        asksOnAnotherDevice(new Backchannel(provider, new ClientID("till")));
+        isPinged(new Backchannel(provider, new ClientID("till-pinged")));
+    }
+
+    private void isPinged(Backchannel till) {
+        steps.step("CIBA: a ping says that the person has allowed it, again after a failure", () -> {
+            try (var pings = new Pings()) {
+                var token = new BearerAccessToken(32);
+                var id = till.begin(till.pinged(till.of("alice"), token));
+                till.confirm(id);
+                for (var times = 0; times < 2; times++) {
+                    var ping = pings.next();
+                    Steps.expect(id, ping.getAuthRequestID());
+                    Steps.expect(token.getValue(), ping.getAccessToken().getValue());
+                }
+                Steps.expect(SUBJECT, till.poll(id).getOIDCTokens().getIDToken().getJWTClaimsSet().getSubject());
+            }
+        });
+        steps.step("CIBA: without a notification token there is nothing to ping with", () ->
+                refusedWith("invalid_request", () -> till.begin(till.of("alice"))));
     }
 
     private void asksOnAnotherDevice(Backchannel till) {

@@ -10,7 +10,6 @@ import com.nimbusds.jose.crypto.RSAEncrypter;
 import com.nimbusds.jose.jwk.JWKMatcher;
 import com.nimbusds.jose.jwk.JWKSelector;
 import com.nimbusds.jose.jwk.JWKSet;
-import com.nimbusds.jose.jwk.KeyType;
 import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jwt.EncryptedJWT;
 import com.nimbusds.jwt.JWT;
@@ -27,7 +26,10 @@ final class RequestObjects {
     }
 
     static AuthenticationRequest encrypted(AuthenticationRequest request, OIDCProviderMetadata provider) throws Exception {
-        var wanted = new JWKMatcher.Builder().keyUse(KeyUse.ENCRYPTION).keyType(KeyType.RSA).build();
+        var wanted = new JWKMatcher.Builder()
+                .keyUse(KeyUse.ENCRYPTION)
+                .algorithm(JWEAlgorithm.RSA_OAEP_256)
+                .build();
         var key = new JWKSelector(wanted).select(JWKSet.load(provider.getJWKSetURI().toURL())).get(0);
         var header = new JWEHeader.Builder(JWEAlgorithm.RSA_OAEP_256, EncryptionMethod.A256GCM)
                 .contentType("JWT")
