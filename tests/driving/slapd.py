@@ -193,5 +193,9 @@ def person(uid: str, *, uuid: str | None = None, **attributes: str | bytes | lis
 
 def group(name: str, *members: str, below: str = GROUPS) -> str:
     """A group of people."""
-    dns = [f"uid={uid},{PEOPLE}" for uid in members]
-    return entry(f"cn={name},{below}", objectClass="groupOfNames", cn=name, member=dns)
+    return group_of(name, *(f"uid={uid},{PEOPLE}" for uid in members), below=below)
+
+
+def group_of(name: str, *members: str, below: str = GROUPS) -> str:
+    """A group of these DNs."""
+    return entry(f"cn={name},{below}", objectClass="groupOfNames", cn=name, member=[*members])

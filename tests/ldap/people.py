@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tests.driving.slapd import GROUPS, PEOPLE, directory, entry, group, person
+from tests.driving.slapd import GROUPS, PEOPLE, directory, entry, group, group_of, person
 
 ALICE = "2b9a7c3e-54a5-4b7e-9d5b-0d2f3a1c4e5f"
 """Her entryUUID."""
 GUID = UUID("a1b2c3d4-e5f6-4708-9a0b-c0ffee000028")
 """An objectGUID whose bytes have a meaning in filters, were they not escaped."""
+
+SPECIAL = 'smith, "j" + (x*)\\'
+"""A name of characters that have a meaning in DNs and filters (RFC 4514 §2.4, RFC 4515 §3)."""
 
 ACTIVE, DISABLED = "512", "514"
 """Values of userAccountControl: a normal account, and one that is disabled."""
@@ -64,6 +67,15 @@ EVERYBODY = directory(
         sn="Smith",
         userPassword="judy-password",
     ),
+    entry(
+        f'uid=smith\\, \\"j\\" \\+ (x*)\\\\,{PEOPLE}',
+        objectClass="inetOrgPerson",
+        uid=SPECIAL,
+        cn="Jo Smith",
+        sn="Smith",
+        userPassword=f"{SPECIAL}-password",
+    ),
+    group_of("odd", f"uid=smith\\2c \\22j\\22 \\2b (x*)\\5c,{PEOPLE}"),
     entry(
         f"uid=nopassword,{PEOPLE}", objectClass="inetOrgPerson", uid="nopassword", cn="n", sn="n"
     ),

@@ -14,8 +14,8 @@ from service.identity.sources.guarded_requests import TOLERATED
 from service.model.user import User
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService, claims_in
-from tests.driving.slapd import PEOPLE, Slapd
-from tests.ldap.people import ALICE, GUID
+from tests.driving.slapd import GROUPS, PEOPLE, Slapd
+from tests.ldap.people import ALICE, GUID, SPECIAL
 
 pytestmark = [pytest.mark.rfc("4513#5.1.3"), pytest.mark.usefixtures("one_store")]
 
@@ -195,6 +195,25 @@ class TestTemplate:
     )
     async def test_name_cannot_change_the_dn(self, service: RunningService, username: str) -> None:
         assert await service.features.shared.users.by_username(username) is None
+
+
+class TestSpecialCharacters:
+    @pytest.fixture(params=["search", "template"])
+    def config(self, config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
+        config["users"]["ldap"]["groups"] = {"base": GROUPS, "attribute": None}
+        if request.param == "template":
+            config["users"]["ldap"]["user_dn"] = f"uid={{username}},{PEOPLE}"
+        return config
+
+    @pytest.mark.rfc("4514#2.4")
+    async def test_user_with_them_in_the_dn_signs_in_and_is_in_the_groups(
+        self, service: RunningService
+    ) -> None:
+        assert (await sign_in(service, SPECIAL)).status == 200
+        assert (await sign_in(service, SPECIAL, "wrong")).refusal == REFUSED
+        found = await service.features.shared.users.by_username(SPECIAL)
+        assert found is not None
+        assert found.claims["groups"] == ["odd"]
 
 
 class TestStartTls:
