@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service.takeover.keycloak import known_entries, known_settings
-from service.takeover.keycloak.settings import Settings
+from service.takeover.settings import Settings
 from tests.takeover.conftest import Import, a_client, a_realm, report_of
 from tests.takeover.test_keycloak_claims import a_mapper, claims_of_users, written
 

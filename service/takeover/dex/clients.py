@@ -10,6 +10,15 @@ import msgspec
 from service.model.secret import hash_by_sha256
 from service.protocol.uris import crosses_public_network
 from service.takeover.dex.document import Environment
+from service.takeover.dex.known_settings import (
+    AUTHENTICATOR,
+    CLIENT,
+    EXPIRY,
+    MFA,
+    OAUTH2,
+    REFRESH_TOKENS,
+    WEB,
+)
 from service.takeover.found import YEAR, Found
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
 from service.takeover.record import Record
@@ -46,6 +55,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The names of identity providers, by the ids of the connectors that they were."""
     local: frozenset[str]
     """The connectors whose users sign in by password here."""
+    requires_mfa: bool
+    """Whether clients that say nothing of it ask for a second factor."""
 
 
 def read_rules(
@@ -64,8 +75,11 @@ def read_rules(
         "allowed_cors_origins": list(root.record("web").texts("allowedOrigins")) or None,
     }
     responses = oauth2.texts("responseTypes") or ("code",)
+    OAUTH2.report(oauth2, found.report)
+    WEB.report(root.record("web"), found.report)
     return Rules(
         shared=shared,
+        requires_mfa=bool(_read_mfa(root.record("mfa"), found)),
         grant_types=_grant_types(oauth2, responses, local, found),
         response_types=responses,
         providers=providers,
@@ -73,11 +87,21 @@ def read_rules(
     )
 
 
+def _read_mfa(mfa: Record, found: Found) -> tuple[str, ...]:
+    """Return the second factors of clients that name none of their own."""
+    MFA.report(mfa, found.report)
+    for each in mfa.records("authenticators"):
+        AUTHENTICATOR.report(each, found.report)
+    return mfa.texts("defaultMFAChain")
+
+
 def _lifetimes(root: Record, found: Found) -> dict[str, object]:
     """Return how long tokens last; dex's access tokens end with its ID tokens."""
     expiry = root.record("expiry")
     tokens = expiry.duration("idTokens") or _DEFAULT_LIFETIME
     refresh = expiry.record("refreshTokens")
+    EXPIRY.report(expiry, found.report)
+    REFRESH_TOKENS.report(refresh, found.report)
     idle, longest = (
         refresh.duration("validIfNotUsedFor"),
         refresh.duration("absoluteLifetime"),
@@ -259,7 +283,7 @@ def _restrictions(record: Record, rules: Rules, found: Found) -> dict[str, objec
                 found.report.leave_out(record.below("allowedConnectors"), message, ADD_PROVIDER)
         entry["enable_local_login"] = None if rules.local & {*allowed} else False
         entry["identity_provider_restrictions"] = names
-    if record.texts("mfaChain"):
+    if record.texts("mfaChain") if "mfaChain" in record else rules.requires_mfa:
         entry["mfa_required"] = "always"
         reason = "its users enrol their second factors anew, because dex keeps them in its storage"
         found.report.change(record.below("mfaChain"), reason)
@@ -267,6 +291,7 @@ def _restrictions(record: Record, rules: Rules, found: Found) -> dict[str, objec
 
 
 def _report_rest(record: Record, found: Found) -> None:
+    CLIENT.report(record, found.report)
     if "ssoSharedWith" in record:
         found.report.change(
             record.below("ssoSharedWith"), "one sign-in counts for all clients of this service"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from service.model.user import LOCAL
 from service.takeover.dex.directory import read_directory
 from service.takeover.dex.document import Environment
+from service.takeover.dex.known_settings import CONNECTOR, CONNECTORS
 from service.takeover.found import PROMPTS, Found, SecretText
 from service.takeover.node import Misplaced, quoted
 from service.takeover.record import Record
@@ -42,6 +43,9 @@ class Connectors:
         self._found.report.name(record.place, connector_id)
         expanded = self._environment.expand(record.get("config") or {}, record.below("config"))
         config = Record(record.below("config"), expanded)
+        CONNECTOR.report(record, self._found.report)
+        if kind in CONNECTORS:
+            CONNECTORS[kind].report(config, self._found.report)
         if kind == "ldap":
             self.directories.append(Record(record.place, {**record.members(), "config": expanded}))
             return
@@ -119,13 +123,14 @@ def _openid(config: Record, found: Found) -> dict[str, object]:
     }
     if config.flag("basicAuthUnsupported", default=False):
         entry["token_endpoint_auth_method"] = "client_secret_post"
-    prompts = [word for word in (config.text("promptType") or "").split() if word in PROMPTS]
-    entry["prompt"] = prompts or None
-    groups = config.texts("allowedGroups")
-    if groups:
-        claim = config.record("claimMapping").text("groups") or "groups"
-        entry["allowed_claims"] = [{claim: list(groups)}]
-    return entry
+    claim = config.record("claimMapping").text("groups") or "groups"
+    conditions = {claim: config.texts("allowedGroups"), "hd": config.texts("hostedDomains")}
+    needed = {name: list(values) for name, values in conditions.items() if values}
+    return entry | {"prompt": _prompts(config), "allowed_claims": [needed] if needed else None}
+
+
+def _prompts(config: Record) -> list[str] | None:
+    return [word for word in (config.text("promptType") or "").split() if word in PROMPTS] or None
 
 
 def _scopes(config: Record) -> list[str]:
@@ -158,6 +163,7 @@ def _google(config: Record, _: Found) -> dict[str, object]:
     return {
         "issuer": "https://accounts.google.com",
         "scopes": ["openid", *_scopes(config)],
+        "prompt": _prompts(config),
         "allowed_claims": [{"hd": list(domains)}] if domains else None,
     }
 

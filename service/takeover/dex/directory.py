@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from service.takeover.dex.known_settings import GROUP_SEARCH, USER_SEARCH
 from service.takeover.found import Found, SecretText
 from service.takeover.node import Misplaced
 from service.takeover.record import Record
@@ -16,6 +17,8 @@ def read_directory(connector: Record, found: Found) -> dict[str, object]:
     config = connector.record("config")
     search = config.record("userSearch")
     _refuse_unsafe(config, search)
+    USER_SEARCH.report(search, found.report)
+    GROUP_SEARCH.report(config.record("groupSearch"), found.report)
     suffix = search.text("emailSuffix")
     if suffix is not None:
         reason = "e-mail addresses are not made of a suffix: name an attribute in users.ldap.claims"

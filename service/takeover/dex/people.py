@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from service.identity.dex_subjects import find_dex_subject
 from service.model.user import LOCAL
 from service.takeover.dex.document import Environment
+from service.takeover.dex.known_settings import PASSWORD
 from service.takeover.found import Found, FoundUser
 from service.takeover.node import Misplaced
 from service.takeover.record import Record, each_record
@@ -25,6 +26,7 @@ def read_users(root: Record, found: Found, environment: Environment) -> Iterator
             if email.lower() in seen:
                 raise Misplaced(record.below("email"), "another user has the same address")
             seen.add(email.lower())
+            PASSWORD.report(record, found.report)
             yield _read_user(record, email, environment)
 
 

@@ -10,6 +10,7 @@ from service.model.user import LOCAL
 from service.takeover.dex.clients import AUDIENCE, identify, read_client, read_rules
 from service.takeover.dex.connectors import Connectors
 from service.takeover.dex.document import Environment, read_document
+from service.takeover.dex.known_settings import ROOT, SESSIONS
 from service.takeover.dex.people import read_users
 from service.takeover.found import Found, FoundUser
 from service.takeover.reading import unreadable
@@ -19,24 +20,6 @@ _IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "groups": ("groups",),
     "federated:id": ("federated_claims",),
 }
-_KNOWN = (
-    *(
-        "issuer",
-        "storage",
-        "web",
-        "telemetry",
-        "oauth2",
-        "grpc",
-        "expiry",
-        "logger",
-        "frontend",
-        "signer",
-    ),
-    *("connectors", "staticclients", "enablepassworddb", "staticpasswords", "sessions", "mfa"),
-    "additionalfeatures",
-)
-
-
 _IDLE, _LONGEST = 3600, 86400
 """Dex's own lifetimes of sessions."""
 
@@ -44,7 +27,7 @@ _IDLE, _LONGEST = 3600, 86400
 def read(path: Path, found: Found) -> Iterator[FoundUser]:
     """Put everything but the users into `found`, and return these."""
     root = Record("", read_document(path))
-    if not any(key.lower() in _KNOWN for key in root.members()):
+    if not any(ROOT.knows(key.lower()) for key in root.members()):
         raise unreadable(path, "", "there is nothing of dex here")
     environment = Environment(os.environ)
     found.issuer = root.text("issuer")
@@ -122,10 +105,7 @@ def _report_rest(root: Record, found: Found) -> None:
     _read_sessions(root, found)
     if "frontend" in root:
         report.change("frontend", "the look of the pages is set by ui")
-    for key in root.members():
-        if key.lower() not in _KNOWN:
-            reason, remedy = "dex has no such section", "compare it with dex's documentation"
-            report.leave_out(key, reason, remedy)
+    ROOT.report(root, report)
 
 
 def _read_sessions(root: Record, found: Found) -> None:
@@ -135,6 +115,7 @@ def _read_sessions(root: Record, found: Found) -> None:
         found.report.change("sessions", reason)
         return
     sessions = root.record("sessions")
+    SESSIONS.report(sessions, found.report)
     with found.taking(sessions.place):
         idle, longest = (
             sessions.duration(key) for key in ("validIfNotUsedFor", "absoluteLifetime")

@@ -14,6 +14,7 @@ from service.protocol.authorization_request import parse_response_type
 from service.protocol.errors import UnsupportedResponseType
 from service.protocol.uris import crosses_public_network
 from service.takeover.found import YEAR, Found
+from service.takeover.hydra.known_settings import CLIENT
 from service.takeover.node import Misplaced
 from service.takeover.record import Record
 
@@ -115,6 +116,7 @@ def read_client(record: Record, found: Found, *, scopes: Sequence[str]) -> None:
         **_lifetimes(record, grant_types, found),
         "properties": _properties(record),
     }
+    CLIENT.report(record, found.report)
     _report_patterns(record, found)
     found.add("clients", record.place, entry)
 

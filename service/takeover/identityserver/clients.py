@@ -10,6 +10,7 @@ import msgspec
 from service.model.polling import DEVICE_CODE
 from service.protocol.uris import crosses_public_network
 from service.takeover.found import YEAR, Found
+from service.takeover.identityserver.known_settings import CLIENT
 from service.takeover.identityserver.secrets import Credentials
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
 from service.takeover.record import Record
@@ -67,6 +68,7 @@ _FLAGS: Mapping[str, str] = {
 _LIFETIMES: Mapping[str, str] = {
     "access_token_lifetime": "AccessTokenLifetime",
     "identity_token_lifetime": "IdentityTokenLifetime",
+    "authorization_code_lifetime": "AuthorizationCodeLifetime",
     "sliding_refresh_token_lifetime": "SlidingRefreshTokenLifetime",
     "consent_lifetime": "ConsentLifetime",
     "user_sso_lifetime": "UserSsoLifetime",
@@ -79,13 +81,6 @@ _LISTS: Mapping[str, tuple[str, str]] = {
     "allowed_cors_origins": ("AllowedCorsOrigins", "Origin"),
 }
 """Our key, theirs, and the column of its table."""
-_UNSUPPORTED: Mapping[str, str] = {
-    "PairWiseSubjectSalt": "pairwise subjects are computed from pairwise_salt, for all clients",
-    "UserCodeType": "user codes have one form here",
-    "PollingInterval": "the interval of polls is that of this service",
-    "CibaLifetime": "the lifetime of CIBA requests is that of this service",
-    "CoordinateLifetimeWithUserSession": "refresh tokens end with the session only where offline_access is not needed for them",
-}
 _XML_INTEGERS = ("#integer", "#integer32", "#integer64", "#int", "#long")
 
 
@@ -120,6 +115,7 @@ def read_client(
     entry: dict[str, object] = {
         "client_id": _client_id(record),
         **{ours: record.text(theirs) for ours, theirs in _TEXTS.items()},
+        **_logout_of_version_3(record),
         **_flags(record),
         **{ours: _lifetime(record, theirs) for ours, theirs in _LIFETIMES.items()},
         **{ours: list(record.texts(*theirs)) or None for ours, theirs in _LISTS.items()},
@@ -135,9 +131,7 @@ def read_client(
         **_claims(record),
         "properties": properties(record, "Properties") or None,
     }
-    for key, reason in _UNSUPPORTED.items():
-        if record.get(key) not in (None, "", False):
-            found.report.change(record.below(key), reason)
+    CLIENT.report(record, found.report)
     found.add("clients", record.place, entry)
 
 
@@ -158,6 +152,17 @@ def _flags(record: Record) -> dict[str, object]:
     modes = ("Custom", "Iat", "Nonce", "IatAndNonce")
     mode = record.word("DPoPValidationMode", modes, "Iat")
     return flags | {"dpop_nonce_required": mode.endswith("Nonce") or None}
+
+
+def _logout_of_version_3(record: Record) -> dict[str, object]:
+    """Return the keys of front-channel logout, whose names have been longer since IdentityServer4 2."""
+    if "LogoutUri" not in record:
+        return {}
+    required = record.flag("LogoutSessionRequired", default=True)
+    return {
+        "frontchannel_logout_uri": record.text("LogoutUri"),
+        "frontchannel_logout_session_required": required,
+    }
 
 
 def _credentials(record: Record, found: Found) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, cast
 
 from service.takeover.found import Found, SecretText
+from service.takeover.identityserver.known_settings import API, PROVIDER, SCOPE
 from service.takeover.identityserver.secrets import Credentials
 from service.takeover.identityserver.sections import Sections
 from service.takeover.node import Misplaced
@@ -55,6 +56,7 @@ def _add_api(record: Record, own_scopes: list[str], found: Found) -> list[str]:
             scopes.append(item)
         else:
             raise Misplaced(place, "is no text")
+    API.report(record, found.report)
     credentials = Credentials(record, "ApiSecrets", found)
     entry: dict[str, object] = {
         "name": _name(record),
@@ -85,6 +87,7 @@ def _add_scope(section: _ScopeSection, record: Record, found: Found) -> list[str
     with found.taking(record.place):
         name = _name(record)
         if name != _OFFLINE_ACCESS and _is_enabled(record, found):
+            SCOPE.report(record, found.report)
             claims = list(record.texts("UserClaims", "Type"))
             found.add(section, record.place, {**_describe(record), "user_claims": claims})
             added.append(name)
@@ -107,6 +110,7 @@ def _add_scope_of_version_3(record: Record, found: Found) -> list[str]:
     name = _name(record)
     if name == _OFFLINE_ACCESS or not _is_enabled(record, found):
         return []
+    SCOPE.report(record, found.report)
     claims = [each.text("Name") or "" for each in record.records("Claims")]
     entry = {**_describe(record), "user_claims": claims}
     if record.flag("IncludeAllClaimsForUser", default=False):
@@ -160,6 +164,8 @@ def _provider_names(sections: Sections, found: Found) -> Iterator[str]:
                 "scopes": (inner.text("Scope") or "openid").split(),
             }
             found.add("identity_providers", record.place, entry)
+            for each in (record, *([inner] if inner is not record else [])):
+                PROVIDER.report(each, found.report)
             reason = "register the redirect URI of this service at the provider, too"
             found.report.change(record.place, reason)
             yield scheme

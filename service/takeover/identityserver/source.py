@@ -7,6 +7,7 @@ from pathlib import Path
 
 from service.takeover.found import Found, FoundUser
 from service.takeover.identityserver.clients import Generation, read_client
+from service.takeover.identityserver.known_settings import OPTIONS
 from service.takeover.identityserver.people import People
 from service.takeover.identityserver.resources import add_providers, add_resources
 from service.takeover.identityserver.sections import GRANTS, Sections
@@ -62,11 +63,14 @@ def _report_rest(sections: Sections, generation: Generation, found: Found) -> No
     report = found.report
     report.change("Clients", f"keys that are left out mean what they mean in {generation.name}")
     report.change(
-        "Clients", "a code lives 60 seconds, and device codes and refresh tokens have other forms"
+        "Clients",
+        "a code lives 60 seconds where AuthorizationCodeLifetime says nothing, and device codes and refresh tokens have other forms",
     )
     report.change(
         "ApiResources", "aud never has ISSUER/resources; a token of no API has the issuer in aud"
     )
+    for key in sorted(OPTIONS & sections.values.keys()):
+        report.change(key, "options of the old server are not read: see docs/configuration.md")
     if GRANTS in sections:
         reason = "refresh tokens are loaded by `token-service grants load`, after the old server has stopped"
         report.change("PersistedGrants", reason)

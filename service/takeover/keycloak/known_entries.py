@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.takeover.keycloak.settings import POLLING, REVOKED, THEME, Notice, Settings
+from service.takeover.keycloak.notices import POLLING, REVOKED, THEME
+from service.takeover.settings import Notice, Settings
 
 _NO_NOTICE = Notice(
     "an admin URL, which is told of logout and revoked tokens in Keycloak's own way",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from service.takeover.keycloak.settings import BY_UI, POLLING, REVOKED, THEME, UMA, Notice, Settings
+from service.takeover.keycloak.notices import BY_UI, POLLING, REVOKED, THEME, UMA
+from service.takeover.settings import Notice, Settings
 
 _FLOW = "an authentication flow of your own", "see mfa, required_acr and allowed_users"
 _BY_ADMINISTRATORS = Notice("administrators of the realm have no rights here: see admin")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from service.takeover.node import Node
+from service.takeover.record import Record
 from service.takeover.report import Report
 
 _UNSET = frozenset({"none", "", "false", "0", "-1", "[]", "{}"})
-"""Values by which Keycloak says that nothing is set, as texts in lower case."""
+"""Values that say that nothing is set, as texts in lower case."""
 _NOTHING: Mapping[str, str | None] = {}
-_UNKNOWN = "a setting that is not known here"
-_LOOK = "nothing to do, unless an application or an extension of Keycloak reads it"
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -26,13 +24,9 @@ class Notice(msgspec.Struct, frozen=True):
     """The values of every realm, in lower case, of which there is nothing to say."""
 
 
-BY_UI = Notice("the look and the texts of the pages are set by ui (docs/pages.md)")
-THEME = Notice(BY_UI.reason, usual=("keycloak", "keycloak.v2", "keycloak.v3", "base"))
-UMA = Notice("authorization services (UMA)", "let the API decide by roles or scope")
-POLLING = Notice("devices may poll each 5 seconds here", usual=("5",))
-REVOKED = Notice(
-    "tokens from before this time are revoked there, and count here until they expire",
-    "switch when they have expired, or take the keys of before out of signing.verify_only",
+_UNKNOWN = Notice(
+    "a setting that is not known here",
+    "nothing to do, unless an application or an extension of the old server reads it",
 )
 
 
@@ -55,23 +49,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return key in self.idle or key.startswith(self.idle_prefixes)
 
     def report(
-        self, node: Node, report: Report, *, usual: Mapping[str, str | None] = _NOTHING
+        self, source: Node | Record, report: Report, *, usual: Mapping[str, str | None] = _NOTHING
     ) -> None:
-        """Report each member that is set, and neither read nor idle; `usual` are further values of which there is nothing to say."""
-        if not isinstance(node.value, dict):
-            return  # whoever reads it reports that
-        for key, value in cast("dict[str, object]", node.value).items():
+        """Report each member that is set, and neither read nor idle; `usual` are further values of which there is nothing to say.
+
+        Records have keys in any case: the table of one has them in lower case.
+        """
+        for key, place, value in _members(source):
             if key in self.read or self.is_idle(key) or is_unset(value):
                 continue
-            notice = self.reported.get(key) or Notice(_UNKNOWN, _LOOK)
+            notice = self.reported.get(key) or _UNKNOWN
             written = str(value).lower()
             if written in notice.usual or written == (usual.get(key) or "").lower():
                 continue
-            place = node.below(key).place
             if notice.what_to_do:
                 report.leave_out(place, notice.reason, notice.what_to_do)
             else:
                 report.change(place, notice.reason)
+
+
+def _members(source: Node | Record) -> Iterator[tuple[str, str, object]]:
+    """Yield the key, the place and the value of each member; none of what is no object, which its reader reports."""
+    if isinstance(source, Record):
+        for key, value in source.members().items():
+            yield key.lower(), source.below(key), value
+    elif isinstance(source.value, dict):
+        for key, member in source.members():
+            yield key, member.place, member.value
 
 
 def is_unset(value: object) -> bool:
