@@ -115,7 +115,7 @@ ROWS = (
     Row("a redirect URI with a script", "dex", client_of_dex(redirectURIs=["javascript:alert(1)"]), 4, "is dangerous in a redirect"),
     Row("a redirect URI with a wildcard", "dex", client_of_dex(redirectURIs=["https://*.example.com/"]), 4, "compared exactly"),
     Row("an issuer that is none", "dex", "issuer: 7\n", 2, "--issuer"),
-    Row("an unknown section", "dex", "issuer: https://a.example\nstaticClient: []\n", 4, "a setting that is not known here"),
+    Row("an unknown section", "dex", "issuer: https://a.example\nstaticClient: [{id: app}]\n", 4, "a setting that is not known here"),
     Row("a directory without TLS", "dex", json.dumps({"issuer": "https://a.example", "connectors": [{"type": "ldap", "id": "l", "config": {"host": "ldap.example.com:389", "insecureNoSSL": True, "userSearch": {"baseDN": "dc=a"}}}]}), 4, "users.ldap.urls[0]: would carry passwords"),
     Row("users who may not sign in", "dex", user_of_dex().replace('"enablePasswordDB": true', '"enablePasswordDB": false'), 4, "enablePasswordDB: staticPasswords are not taken without it"),
     Row("an issuer without TLS", "dex", "issuer: http://dex.example.com/dex\n", 2, "the issuer of the source, without --issuer: must be https"),
