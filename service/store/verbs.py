@@ -24,7 +24,7 @@ SLOWER = 5
 """Seconds by which a client has to wait longer each time that it polls too early (RFC 8628 §3.5)."""
 
 TOLERANCE = 1
-"""Seconds by which a poll may be early: times are whole seconds, and clocks of replicas differ."""
+"""Seconds by which a poll may be early: times are whole seconds, and clocks of replicas differ. One in the second of the last is too early."""
 
 LINGERS = 60
 """Seconds that an index outlives its last member: clocks of replicas differ."""
@@ -62,7 +62,7 @@ local interval, last, early, attempt = string.match(value, '"(%d+) (%d+) (%d) (.
 if attempt == ARGV[4] then return tonumber(early) end
 local now = tonumber(ARGV[1])
 interval, early = tonumber(interval), 0
-if now - tonumber(last) < interval - tonumber(ARGV[2]) then
+if now - tonumber(last) < math.max(interval - tonumber(ARGV[2]), 1) then
   interval, early = interval + tonumber(ARGV[3]), 1
 end
 redis.call('SET', KEYS[1], string.format('"%d %d %d %s"', interval, now, early, ARGV[4]), 'KEEPTTL')

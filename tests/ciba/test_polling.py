@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.ciba.consumption import Device, answer, open_request
-from tests.conftest import Clock
+from tests.conftest import Clock, Start
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService, claims_in
 
@@ -87,6 +88,27 @@ async def test_a_client_that_polls_too_often_has_to_slow_down(till: Device, cloc
     assert (await till.poll(auth_req_id)).error == "slow_down"
     clock.forward(seconds=16)
     assert (await till.poll(auth_req_id)).error == "authorization_pending"
+
+
+async def test_a_client_that_polls_twice_in_a_second_has_to_slow_down_whatever_the_interval(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["ciba"] = {"interval": "1s"}
+    till = Device(await start(config))
+    auth_req_id = await till.begin()
+    answers = await asyncio.gather(*[till.poll(auth_req_id) for _ in range(10)])
+    assert {one.error for one in answers} == {"authorization_pending", "slow_down"}
+
+
+async def test_a_client_that_waits_for_an_interval_of_a_second_need_not_slow_down(
+    start: Start, config: dict[str, Any], clock: Clock
+) -> None:
+    config["ciba"] = {"interval": "1s"}
+    till = Device(await start(config))
+    auth_req_id = await till.begin()
+    for _ in range(3):
+        assert (await till.poll(auth_req_id)).error == "authorization_pending"
+        clock.forward(seconds=1)
 
 
 async def test_an_expired_request_says_so_and_is_forgotten(
