@@ -70,6 +70,15 @@ class Mapped(msgspec.Struct, kw_only=True):
             self.in_access_token.append(name)
 
 
+class _Maker(msgspec.Struct, frozen=True):
+    """The first mapper that makes a claim, or a member of it."""
+
+    signature: tuple[str, ...]
+    """Empty for a claim that others are members of."""
+    owner: str
+    """The place of its client or scope."""
+
+
 class Mappers:
     """Reads mappers, and knows the claims of users that all of them make."""
 
@@ -78,10 +87,8 @@ class Mappers:
         self._ignored = () if has_organizations else (_ORGANIZATIONS,)
         self.user_claims: dict[tuple[str, ...], UserClaim] = {}
         """By what distinguishes them."""
-        self._owners: dict[ClaimPath, tuple[str, ...]] = {}
-        self._around: set[ClaimPath] = set()
-        """The claims that others are members of."""
-        self._first_owners: dict[str, str] = {}
+        self._makers: dict[ClaimPath, _Maker] = {}
+        """By the path of each claim that is made, and of each that others are members of."""
         self._report = report
 
     def read(self, mappers: Iterable[Node], client_id: str | None = None) -> Mapped:
@@ -117,7 +124,7 @@ class Mappers:
         config = node.below("config")
         name = config.text("claim.name") or claim.name
         made = claim
-        if not self._is_alone(split_path(name), claim.signature):
+        if not self._is_alone(node, split_path(name), claim.signature):
             own_name = f"{claim.name} of {client_id}"
             if client_id is None or claim.is_nested or len(own_name) > MAX_NAME:
                 message = f"another mapper makes the claim {quoted(name)} of something else"
@@ -131,23 +138,27 @@ class Mappers:
         mapped.note_places(claim.name, config)
         mapped.of_users.append(claim)
 
-    def _is_alone(self, path: ClaimPath, signature: tuple[str, ...]) -> bool:
+    def _is_alone(self, node: Node, path: ClaimPath, signature: tuple[str, ...]) -> bool:
         """Return whether no mapper makes this claim, or one around or within it, of something else; note who makes it."""
         around = [path[:length] for length in range(1, len(path))]
-        if path in self._around or not self._owners.keys().isdisjoint(around):
+        if any(self._makers[each].signature for each in around if each in self._makers):
             return False
-        self._around.update(around)
-        return self._owners.setdefault(path, signature) == signature
+        new = _Maker(signature, _owner_of(node))
+        for each in around:
+            self._makers.setdefault(each, _Maker((), new.owner))
+        return self._makers.setdefault(path, new).signature == signature
 
     def _report_shared(self, node: Node, claim: UserClaim) -> None:
         """Report members of one claim that were different ones at different clients or scopes."""
-        if claim.signature in self.user_claims:
-            return
-        owner = node.place.rpartition(".protocolMappers")[0]
-        first = self._first_owners.setdefault(claim.name, owner)
-        if first != owner:
+        first = self._makers[claim.name,].owner
+        if claim.signature not in self.user_claims and first != _owner_of(node):
             message = f"applications with a claim within {quoted(claim.name)} get all members of it, those of {first}, too"
             self._report.change(node.place, message)
+
+
+def _owner_of(mapper: Node) -> str:
+    """Return the place of the client or scope that has a mapper."""
+    return mapper.place.rpartition(".protocolMappers")[0]
 
 
 def _read_note(config: Node, mapped: Mapped) -> None:
