@@ -87,16 +87,16 @@ class Record:
         raise Misplaced(self.below(key), "is no whole number")
 
     def duration(self, key: str) -> int | None:
-        """Return the whole seconds of a duration as Go writes it (time.ParseDuration); None without it, or for no length."""
+        """Return the whole seconds, at least one, of a duration as Go writes it (time.ParseDuration); None without it, or for no length."""
         text, at, seconds = self.text(key) or "", 0, Fraction(0)
         if text.strip("+0hmsnuµμ.") == "":
             return None
         while (part := _PART.match(text, at)) is not None:
             seconds += Fraction(part[1]) * _UNITS[part[2]]
             at = part.end()
-        if at < len(text) or seconds < 1:
+        if at < len(text):
             raise Misplaced(self.below(key), "is no duration such as 24h or 1h30m")
-        return int(seconds)
+        return max(1, int(seconds))
 
     def word(self, key: str, words: Sequence[str], default: str) -> str:
         """Return one of these words, which may be written as its number or in another case."""

@@ -135,13 +135,15 @@ def test_the_lifetimes_of_device_codes_and_pushed_requests_are_kept(
     assert (client["device_code_lifetime"], client["pushed_authorization_lifetime"]) == (120, 30)
 
 
-def test_the_lifetime_of_ciba_requests_is_kept(import_realm: Import, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("lifetime", "longest"), [(300, 600), (1200, 1200)])
+def test_the_lifetime_of_ciba_requests_is_kept(
+    import_realm: Import, tmp_path: Path, lifetime: int, longest: int
+) -> None:
     client = a_client(attributes={"oidc.ciba.grant.enabled": "true"})
-    import_realm(
-        a_realm(clients=[client], attributes={"cibaExpiresIn": "300", "cibaInterval": "3"})
-    )
+    attributes = {"cibaExpiresIn": str(lifetime), "cibaInterval": "3"}
+    import_realm(a_realm(clients=[client], attributes=attributes))
     settings = yaml.safe_load((tmp_path / "out/config.yaml").read_text())
-    assert settings["ciba"] == {"expires_in": 300, "interval": 3}
+    assert settings["ciba"] == {"expires_in": lifetime, "interval": 3, "max_expiry": longest}
 
 
 @pytest.mark.parametrize("key", ["postBrokerLoginFlowAlias", "storeToken", "organizationId"])

@@ -120,6 +120,27 @@ def test_the_domains_of_dexs_connector_for_openid_are_kept(tmp_path: Path) -> No
     assert conditions == [{"groups": ["staff"], "hd": ["a.example"]}]
 
 
+@pytest.mark.parametrize(("interval", "seconds"), [("500ms", 1), ("1s", 1), ("1m0.5s", 60)])
+def test_a_duration_of_dex_has_a_second_at_least(
+    tmp_path: Path, interval: str, seconds: int
+) -> None:
+    expiry = {"refreshTokens": {"reuseInterval": interval}}
+    client = imported("dex", dex_of(expiry=expiry), tmp_path).client("app")
+    assert client["refresh_token_reuse_interval"] == seconds
+
+
+def test_the_newer_name_of_the_logout_uri_counts(tmp_path: Path) -> None:
+    members = {
+        "AllowedGrantTypes": ["authorization_code"],
+        "RequireClientSecret": False,
+        "RedirectUris": ["https://app.example/cb"],
+        "FrontChannelLogoutUri": "https://app.example/new",
+        "LogoutUri": "https://app.example/old",
+    }
+    client = imported("identityserver", identityserver_of(**members), tmp_path).client("app")
+    assert client["frontchannel_logout_uri"] == "https://app.example/new"
+
+
 @pytest.mark.parametrize("key", ["skip_logout_consent", "client_secret_expires_at", "something"])
 def test_a_member_of_hydras_clients_that_is_not_taken_is_reported(tmp_path: Path, key: str) -> None:
     client = {"client_id": "app", "token_endpoint_auth_method": "none", key: 1}

@@ -156,7 +156,7 @@ def _flags(record: Record) -> dict[str, object]:
 
 def _logout_of_version_3(record: Record) -> dict[str, object]:
     """Return the keys of front-channel logout, whose names have been longer since IdentityServer4 2."""
-    if "LogoutUri" not in record:
+    if "LogoutUri" not in record or "FrontChannelLogoutUri" in record:
         return {}
     required = record.flag("LogoutSessionRequired", default=True)
     return {

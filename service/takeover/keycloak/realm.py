@@ -39,6 +39,7 @@ _SWITCHES = {
 }
 _SIGN_IN_CLAIMS = ("email", "email_verified")
 """Claims by which users are found here, also where no application reads them."""
+_LONGEST_CIBA = 600
 _USUAL_CIBA = {"expires_in": 120, "interval": 5}
 _CONDITION = "conditional-user-configured"
 _SECOND_FACTORS = re.compile(r"(?!Reset).*Conditional (OTP|2FA)")
@@ -100,8 +101,9 @@ def _add_ciba(attributes: Node, found: Found, clients: list[dict[str, object]]) 
         names = {"expires_in": "cibaExpiresIn", "interval": "cibaInterval"}
         numbers = {ours: attributes.number(theirs) for ours, theirs in names.items()}
         section = {ours: number for ours, number in numbers.items() if number}
+        longest = {"max_expiry": max(_LONGEST_CIBA, section.get("expires_in", 0))}
         if section != _USUAL_CIBA:
-            found.set("ciba", section)
+            found.set("ciba", section | longest)
 
 
 def _report_what_is_left(members: RealmMembers, found: Found) -> None:
