@@ -135,6 +135,23 @@ def test_the_lifetimes_of_device_codes_and_pushed_requests_are_kept(
     assert (client["device_code_lifetime"], client["pushed_authorization_lifetime"]) == (120, 30)
 
 
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("request.object.encryption.alg", "any"),
+        ("request.object.encryption.enc", "any"),
+        ("request.object.signature.alg", "any"),
+        ("user.info.response.signature.alg", "unsigned"),
+        ("id.token.encrypted.response.alg", ""),
+    ],
+)
+def test_an_algorithm_that_a_client_leaves_open_is_not_required(
+    import_realm: Import, name: str, word: str
+) -> None:
+    result = import_realm(a_realm(clients=[a_client(attributes={name: word})]))
+    assert result.exit_code == 0, result.output
+
+
 @pytest.mark.parametrize(("lifetime", "longest"), [(300, 600), (1200, 1200)])
 def test_the_lifetime_of_ciba_requests_is_kept(
     import_realm: Import, tmp_path: Path, lifetime: int, longest: int

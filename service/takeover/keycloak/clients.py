@@ -52,6 +52,7 @@ _ALGORITHMS = {
     "request_object_encryption_alg": "request.object.encryption.alg",
     "request_object_encryption_enc": "request.object.encryption.enc",
 }
+_OPEN = frozenset({None, "", "any", "unsigned"})
 _SWITCHES = {
     "require_pushed_authorization_requests": "require.pushed.authorization.requests",
     "tls_client_certificate_bound_access_tokens": "tls.client.certificate.bound.access.tokens",
@@ -245,19 +246,25 @@ def _protocol(node: Node) -> Mapping[str, object]:
         **_logout(node),
         **_ciba(attributes),
         **_request_objects(attributes),
-        **{key: attributes.text(name) or None for key, name in _ALGORITHMS.items()},
+        **{key: _algorithm(attributes, name) for key, name in _ALGORITHMS.items()},
         **{key: True if attributes.flag(name) else None for key, name in _SWITCHES.items()},
         "access_token_typ": None if attributes.flag("access.token.header.type.rfc9068") else "JWT",
     }
 
 
+def _algorithm(attributes: Node, name: str) -> str | None:
+    """Return an algorithm; the console writes words of its own where the client leaves it open."""
+    algorithm = attributes.text(name)
+    return algorithm if algorithm not in _OPEN else None
+
+
 def _request_objects(attributes: Node) -> Mapping[str, object]:
-    algorithm = attributes.text("request.object.signature.alg")
+    algorithm = _algorithm(attributes, "request.object.signature.alg")
     required = attributes.text("request.object.required") or "not required"
     is_signed = required != "not required" and algorithm != "none"
     uris = attributes.text("request.uris")
     return {
-        "request_object_signing_alg": algorithm if algorithm not in {None, "", "any"} else None,
+        "request_object_signing_alg": algorithm,
         "require_signed_request_object": True if is_signed else None,
         "request_uris": uris.split("##") if uris else None,
     }
