@@ -233,7 +233,9 @@ class Embedded:
 
         # A server that fakeredis makes by itself stays with all records as long as the process.
         server = FakeServer(version=(7,))
-        client: Any = FakeAsyncRedis(server=server, max_connections=MAX_CONNECTIONS)
+        # RESP2 as the engine speaks it; by default each connection begins with commands of RESP3 that nothing here needs.
+        client: Any = FakeAsyncRedis(server=server, protocol=2, max_connections=MAX_CONNECTIONS)
+        client.connection_pool.connection_kwargs["driver_info"] = None
         for command in ("SET", "SCAN"):
             client.response_callbacks.pop(command, None)  # replies stay as Redis gives them
         return client
