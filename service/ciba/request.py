@@ -15,7 +15,7 @@ from service.authorize.request_object import UsedOnce
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.identity.factors.guesses import Guesses
-from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
+from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords
 from service.identity.sessions import Sessions
 from service.identity.throttle import Throttle, account_of_code
 from service.identity.users import Directory
@@ -40,7 +40,7 @@ from service.protocol.errors import (
     UnknownUserId,
 )
 from service.protocol.params import Params
-from service.protocol.typed_text import INVISIBLE
+from service.protocol.typed_text import INVISIBLE, is_plain_text
 from service.tokens.id_token import IdTokens
 from service.tokens.permitted import may_use
 

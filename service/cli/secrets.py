@@ -10,9 +10,10 @@ import click
 
 from service.cli.table import format_option, print_json
 from service.identity import hashing
-from service.identity.passwords import MAX_PASSWORD, is_plain_text
+from service.identity.passwords import MAX_PASSWORD
 from service.model.secret import hash_by_sha256
 from service.protocol.params import MAX_LENGTH
+from service.protocol.typed_text import is_plain_text
 
 
 @click.command("new-secret")

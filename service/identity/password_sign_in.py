@@ -15,7 +15,6 @@ from service.identity.passwords import (
     MAX_PASSWORD,
     FairTurns,
     Passwords,
-    is_plain_text,
     usable_hash,
 )
 from service.identity.refusal_costs import RefusalCosts
@@ -32,7 +31,7 @@ from service.model.user import (
     UsersUnavailable,
     fold_username,
 )
-from service.protocol.typed_text import trim_name
+from service.protocol.typed_text import is_plain_text, trim_name
 from service.store.rate_limit import site_of
 
 AMR = ("pwd",)

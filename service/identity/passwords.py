@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import unicodedata
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
@@ -39,10 +38,6 @@ PATIENCE = 5.0
 """Seconds to wait for a turn."""
 
 log = structlog.stdlib.get_logger(__name__)
-
-
-def is_plain_text(text: str, *, longest: int) -> bool:
-    return len(text) <= longest and not any(unicodedata.category(c) in {"Cc", "Cs"} for c in text)
 
 
 class FairTurns:

@@ -28,6 +28,11 @@ def trim_name(name: str) -> str:
     return name[visible[0] : visible[-1] + 1] if visible else ""
 
 
+def is_plain_text(text: str, *, longest: int) -> bool:
+    """Return whether the text is short enough and has no control characters."""
+    return len(text) <= longest and not any(unicodedata.category(c) in {"Cc", "Cs"} for c in text)
+
+
 def _is_blank(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter) == "Cf"
 

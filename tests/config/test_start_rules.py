@@ -371,3 +371,39 @@ def test_a_logo_that_may_not_be_read_is_a_problem(
     monkeypatch.setattr(Path, "open", refuse)
     (found,) = inspect(file, {}, START_RULES)
     assert found.message.endswith("logo.png cannot be read: Permission denied")
+
+
+NAMELESS = {"blank": r"\u00a0 ", "control": r"a\u0000b", "line": r"a\nb"}
+
+
+@pytest.mark.parametrize("name", NAMELESS.values(), ids=list(NAMELESS))
+def test_a_user_name_that_cannot_be_entered_is_warned_of(file: Path, name: str) -> None:
+    file.write_text(f'{SOUND}users: {{list: [{{sub: "1", username: "{name}"}}]}}\n')
+    (found,) = inspect(file, {}, START_RULES)
+    assert (found.severity, found.path.endswith(".username")) == ("warning", True)
+    assert found.message.startswith("nobody can sign in with a name")
+
+
+def test_a_subject_with_control_characters_is_warned_of(file: Path) -> None:
+    file.write_text(f'{SOUND}users: {{list: [{{sub: "a\\nb", username: a}}]}}\n')
+    (found,) = inspect(file, {}, START_RULES)
+    assert (found.severity, found.path) == ("warning", "users.list[a].sub")
+
+
+SECRETS = {
+    "api": "api_resources: [{name: a, secrets: [{value: %s}]}]",
+    "scope": "api_resources: [{name: b, scopes: [a], secrets: []}]\napi_scopes: [{name: a, secrets: [{value: %s}]}]",
+    "client": "clients: [{client_id: a, allowed_grant_types: [client_credentials], client_secrets: [{value: %s}]}]",
+}
+
+
+@pytest.mark.parametrize(
+    ("length", "message"), [(256, "needs the"), (257, "is longer than the 256 characters")]
+)
+@pytest.mark.parametrize("text", SECRETS.values(), ids=list(SECRETS))
+def test_a_plain_secret_that_no_request_may_send_is_warned_of(
+    file: Path, text: str, length: int, message: str
+) -> None:
+    file.write_text(f"{SOUND}{text % ('s' * length)}\n")
+    found = [each for each in inspect(file, {}, START_RULES) if each.path.endswith(".value")]
+    assert [(each.severity, message in each.message) for each in found] == [("warning", True)]

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from service.identity import passwords as module
 from service.identity.hashing import hash_password
-from service.identity.passwords import Passwords, is_plain_text
+from service.identity.passwords import Passwords
 from service.model.password_hash import PasswordHash
+from service.protocol.typed_text import is_plain_text
 from tests.identity.people import REGISTRY, Live
 
 PASSWORDS = Passwords(Live())

@@ -26,6 +26,7 @@ from service.model.password_hash import UnusableHash, parse_hash
 from service.model.profiles import CERTIFICATE_SUBJECTS, accepted_algorithms
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
+from service.protocol.params import MAX_LENGTH
 
 _REQUEST_OBJECTS = "request_object_encryption_alg"
 _USUAL = ("RSA-OAEP-256", "ECDH-ES")
@@ -37,6 +38,7 @@ _ADD_KEYS = "add jwks or jwks_uri"
 _SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
 _TWICE = "jwks is given too; only one may be (RFC 7591 §2)"
 _FORMS = ("sha256", "sha512", "hash", "value")
+_LONGEST = MAX_LENGTH["client_secret"]
 _WRITE_HASH = "write sha256 in its place, which `token-service hash-secret` makes"
 
 
@@ -311,12 +313,19 @@ def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
         yield from _judge_slow_hash(secret)
     if secret.expires_at is not None and secret.expires_at <= time.time():
         yield warning(("expires_at",), "this secret has expired and is not accepted", "remove it")
-    if secret.value is not None and isinstance(of, ApiResourceEntry):
-        yield warning(("value",), "an API needs the hash of its secret only", _WRITE_HASH)
-    if secret.value is not None and isinstance(of, ClientEntry) and not computes_with_secret(of):
+    if secret.value is not None and not (isinstance(of, ClientEntry) and computes_with_secret(of)):
+        yield _judge_needless_value(secret.value, of)
+
+
+def _judge_needless_value(value: str, of: object) -> Finding:
+    message, hint = "an API needs the hash of its secret only", _WRITE_HASH
+    if isinstance(of, ClientEntry):
         message = "no algorithm of this client needs the secret itself"
         hint = f"{_WRITE_HASH}; or set token_endpoint_auth_method: client_secret_jwt"
-        yield warning(("value",), message, hint)
+    if len(value) > _LONGEST:
+        message = f"is longer than the {_LONGEST} characters that a request may send"
+        hint = "`token-service new-secret` makes one"
+    return warning(("value",), message, hint)
 
 
 def _judge_slow_hash(secret: Secret) -> Iterator[Finding]:

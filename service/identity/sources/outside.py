@@ -11,7 +11,6 @@ import structlog
 from service.caching import BoundedCache
 from service.config.schema.users import Users
 from service.events.timings import EmitTiming
-from service.identity.passwords import is_plain_text
 from service.identity.sources.guarded_requests import Ask, GuardedRequests
 from service.identity.sources.last_seen import LastSeen
 from service.identity.sources.sql_queries import build_queries
@@ -30,7 +29,7 @@ from service.model.user import (
     is_subject,
 )
 from service.protocol.errors import TemporarilyUnavailable
-from service.protocol.typed_text import trim_name
+from service.protocol.typed_text import is_plain_text, trim_name
 
 log = structlog.stdlib.get_logger(__name__)
 
