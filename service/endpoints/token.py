@@ -99,8 +99,7 @@ class TokenEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             params = await form_params(request)
             credentials = self.credentials.read(request, params)
             client = await self.client_auth.authenticate(credentials)
-            if self.rate_limit.per_minute is not None:
-                await self.rate_limit.count(client.client_id)
+            await self.rate_limit.count(client.client_id)
             grant = self._find_grant(params.require("grant_type"), client)
             cnf = await self.proofs.confirm(request, client, credentials)
             asked = self._read_request(request, credentials, client, grant, cnf)

@@ -62,9 +62,8 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
             await self._take(client, sum(map(_cost_of, writes)), address, at_least=UNIT)
 
     async def take_for(self, client: Client, size: int, *, seconds: int, address: str) -> None:
-        """Count so many bytes that are kept for a time."""
-        if client.is_anybodys:
-            await self._take(client, _cost(size, seconds), address)
+        """Count so many bytes that are kept for a time for such a client."""
+        await self._take(client, _cost(size, seconds), address)
 
     async def _take(self, client: Client, cost: int, address: str, *, at_least: int = 0) -> None:
         """Raise TooManyRequests where no room is left; the network comes first, so that it takes none from others."""

@@ -17,7 +17,7 @@ from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in, header_of
 from tests.id_jag.issuing import MCP, OTHER, ask, target
-from tests.token_exchange.exchanging import TYPE, exchange
+from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
 
 __all__ = ["command"]
 
@@ -316,6 +316,17 @@ async def test_discovery_says_that_id_jags_are_issued(
     assert (await service.get(path))[name] == [TYPE + "id-jag"]
     service.reload(config | {"token_exchange": []})
     assert name not in (await service.get(path)).json
+
+
+@pytest.mark.rfc("8414#2")
+async def test_discovery_says_nothing_of_id_jags_where_no_client_may_exchange_tokens(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    for client in config["clients"]:
+        client["enabled"] = EXCHANGE not in client["allowed_grant_types"]
+    service.reload(config)
+    metadata = await service.get("/.well-known/oauth-authorization-server")
+    assert "identity_chaining_requested_token_types_supported" not in metadata.json
 
 
 async def test_explain_knows_an_id_jag(service: RunningService, tokens: Any, command: Any) -> None:

@@ -27,6 +27,7 @@ def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str,
     now = clock()
     monkeypatch.setattr(rate_limit, "clock", lambda: now // 60 * 60)
     config["server"] = {"trusted_proxies": ["127.0.0.0/8"]}
+    config["pairwise_salt"] = "a salt that nobody can guess"
     config["limits"] = {"parked_bytes": 160_000, "parked_bytes_per_client": 80_000}
     return config
 
@@ -38,6 +39,13 @@ async def ask_for_codes(client: RegisteredApp, address: str = "192.0.2.7") -> An
     if secret := client.registered.get("client_secret"):
         return await client.service.post(DEVICE, auth=(client.client_id, secret), **form)
     return await client.service.post(DEVICE, client_id=client.client_id, **form)
+
+
+async def ask_for_own_token(client: RegisteredApp) -> Answer:
+    """A token request of the client for itself."""
+    secret = client.registered["client_secret"]
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    return await client.service.token((client.client_id, secret), **form)
 
 
 async def test_one_client_cannot_take_the_room_of_all(registering: Registering) -> None:
@@ -108,6 +116,26 @@ async def test_a_store_that_is_nearly_full_keeps_nothing_of_these_clients(
     assert (await ask_for_codes(client)).refusal == (429, "temporarily_unavailable")
     assert (await register(service)).refusal == (429, "temporarily_unavailable")
     assert (await service.token("machine", grant_type="client_credentials")).status == 200
+
+
+async def test_nearly_full_store_keeps_no_token_of_such_a_client_itself(
+    registering: Registering, service: RunningService
+) -> None:
+    client = await registering(grant_types=["authorization_code", "client_credentials"])
+    code = await client.code(scope="openid api1")
+    memory = service.features.shared.store_memory
+    memory.used, memory.limit = 95, 100
+    assert (await ask_for_own_token(client)).refusal == (429, "temporarily_unavailable")
+    assert (await client.redeem(code)).status == 200
+
+
+@pytest.mark.parametrize(("subject_type", "room"), [("public", 6), ("pairwise", 1)])
+async def test_token_that_the_store_keeps_takes_more_room_than_one_that_it_does_not(
+    registering: Registering, subject_type: str, room: int
+) -> None:
+    client = await registering(grant_types=["client_credentials"], subject_type=subject_type)
+    issued = [(await ask_for_own_token(client)).status for _ in range(8)]
+    assert issued == [200] * room + [429] * (8 - room)
 
 
 async def test_metadata_that_are_too_long_are_refused(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.events.tokens import TokenRevoked
 from service.model.handle import new_handle, parse_handle
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
@@ -75,6 +76,18 @@ async def test_other_grants_of_the_user_live_on(service: RunningService) -> None
     one, other = [await service.user_token(scope="api1 offline_access") for _ in range(2)]
     await revoke(service, one["refresh_token"])
     assert await service.is_active(other["access_token"])
+
+
+@pytest.mark.parametrize("token_kind", ["access_token", "refresh_token"])
+async def test_audit_log_says_which_client_revoked_what_kind_of_token(
+    service: RunningService, events: list[object], token_kind: str
+) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    for client in ("web", "frontend"):
+        await revoke(service, tokens[token_kind], client)
+    await revoke(service, "unknown")
+    revoked = [event for event in events if isinstance(event, TokenRevoked)]
+    assert revoked == [TokenRevoked(client_id="frontend", token_kind=token_kind)]
 
 
 async def test_a_foreign_token_stays_alive(service: RunningService) -> None:

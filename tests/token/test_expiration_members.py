@@ -72,9 +72,10 @@ async def test_discovery_lists_both_where_one_client_is_told(
     assert (await (await start(config)).get(path))[TYPES] == ["authorization", "token_timeout"]
 
 
+@pytest.mark.parametrize("changes", [{"token_expiration_members": False}, {"enabled": False}])
 async def test_discovery_lists_nothing_where_no_client_is_told(
-    start: Start, config: dict[str, Any]
+    start: Start, config: dict[str, Any], changes: dict[str, bool]
 ) -> None:
-    client_in(config, "frontend")["token_expiration_members"] = False
+    client_in(config, "frontend").update(changes)
     metadata = await (await start(config)).get("/.well-known/oauth-authorization-server")
     assert TYPES not in metadata.json

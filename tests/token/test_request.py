@@ -209,9 +209,16 @@ async def test_an_error_never_echoes_what_was_sent(service: RunningService) -> N
         assert answer.json["error_description"].isascii()
 
 
-async def test_refusal_is_logged_with_the_authenticated_client(
-    service: RunningService, events: list[object]
+@pytest.mark.parametrize(
+    ("sent", "known", "error"),
+    [
+        ("password", "password", "unauthorized_client"),
+        ("a-secret", None, "unsupported_grant_type"),
+    ],
+)
+async def test_refusal_is_logged_with_the_authenticated_client_and_a_known_grant_type(
+    service: RunningService, events: list[object], sent: str, known: str | None, error: str
 ) -> None:
-    await service.token("machine", grant_type="password")
-    told = [(one.client_id, one.error) for one in events if isinstance(one, TokenRefused)]
-    assert told == [("machine", "unauthorized_client")]
+    await service.token("machine", grant_type=sent)
+    (refused,) = [one for one in events if isinstance(one, TokenRefused)]
+    assert (refused.client_id, refused.grant_type, refused.error) == ("machine", known, error)
