@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from msgspec.structs import asdict
 
 from service.cli.importing import without_unwanted
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
+@click.pass_context
 @click.argument("file", type=FILE, envvar="SERVICE_CONFIG", default="config.yaml")
 @click.option("--config", "named", type=FILE, help="The same as FILE, as other commands have it.")
 @store_option
@@ -39,7 +41,12 @@ if TYPE_CHECKING:
     help="A security profile whose stricter rules are checked, too; fapi2 is fapi2_security.",
 )
 def check(
-    file: Path, named: Path | None, output: str, profile: str | None, **flags: str | None
+    context: click.Context,
+    file: Path,
+    named: Path | None,
+    output: str,
+    profile: str | None,
+    **flags: str | None,
 ) -> None:
     """Check a configuration file as `serve` would.
 
@@ -51,6 +58,8 @@ def check(
     Example:
       token-service check config.yaml --profile oauth21
     """
+    if named and context.get_parameter_source("file") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("give FILE or --config, not both")
     file = named or file
     rules = (*START_RULES, *(stricter_rules(profile) if profile else ()))
     given = {name: value for name, value in flags.items() if value is not None}

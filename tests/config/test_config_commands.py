@@ -145,6 +145,14 @@ def test_a_secret_that_the_service_would_refuse_is_not_hashed(
     assert "has a control character" in control.stderr
 
 
+def test_check_refuses_two_files_of_which_it_would_read_one(
+    run: Callable[..., Any], file: Path
+) -> None:
+    both = run("check", str(file), "--config", str(file))
+    assert (both.exit_code, both.stdout) == (2, "")
+    assert "give FILE or --config, not both" in both.stderr
+
+
 @pytest.mark.parametrize("command", [("hash-secret",), ("hash-password",), ("explain", "-")])
 def test_what_is_no_text_is_wrong_input(run: Callable[..., Any], command: Any) -> None:
     answer = run(*command, given=b"\xff\xfe\n")
