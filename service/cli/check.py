@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.pass_context
 @click.argument("file", type=FILE, envvar="SERVICE_CONFIG", default="config.yaml")
 @click.option("--config", "named", type=FILE, help="The same as FILE, as other commands have it.")
 @store_option
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     help="A security profile whose stricter rules are checked, too; fapi2 is fapi2_security.",
 )
 def check(
-    context: click.Context,
     file: Path,
     named: Path | None,
     output: str,
@@ -58,7 +56,8 @@ def check(
     Example:
       token-service check config.yaml --profile oauth21
     """
-    if named and context.get_parameter_source("file") is ParameterSource.COMMANDLINE:
+    source = click.get_current_context().get_parameter_source("file")
+    if named and source is ParameterSource.COMMANDLINE:
         raise click.UsageError("give FILE or --config, not both")
     file = named or file
     rules = (*START_RULES, *(stricter_rules(profile) if profile else ()))
