@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from service.events.tokens import TokenChecked
 from service.model.handle import new_handle, new_selector
 from tests.conftest import Clock, Start
 from tests.driving.authority import self_signed
@@ -172,6 +173,16 @@ async def test_an_answer_may_be_used_again_for_as_long_as_it_is_true(
     if "max_age=20" not in path:
         left = int((await check(service, token, path)).headers["Cache-Control"].split("=")[1])
         assert left <= min(30, seconds)
+
+
+async def test_event_says_of_each_check_whether_it_passed_or_why_not(
+    service: RunningService, token: str, events: list[object]
+) -> None:
+    for path in ("api1", "api1?scope=api1.read", "api1?max_age=soon"):
+        await check(service, token, path)
+    await check(service, "nonsense")
+    results = [event.result for event in events if isinstance(event, TokenChecked)]
+    assert results == ["passed", "insufficient_scope", "temporarily_unavailable", "invalid_token"]
 
 
 @pytest.mark.rfc("9449#7")
