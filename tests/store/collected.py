@@ -15,8 +15,8 @@ from service.store.stores import Stores
 from service.store.verbs import Command
 from tests.driving.service import RunningService
 
-MANY = 2_500
-"""Of each; what takes a turn for all of them takes four times as long for as many as there may be."""
+MANY = 1_000
+"""Of each; what takes a turn for all of them takes ten times as long for as many as there may be."""
 
 CLIENTS = 500
 """Different clients of the authorizations and consents; the others are of `web`."""
