@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -135,14 +136,10 @@ async def test_page_of_ten_thousand_sessions_takes_few_commands(
     admin: Admin, service: RunningService
 ) -> None:
     stores = service.features.shared.stores
-    ends_at = now() + 3600
+    key, ends_at = stores.subject_sessions.key(digest(ALICE)), now() + 3600
     for first in range(0, 10_000, 500):
-        await stores.kv.write(
-            *[
-                stores.subject_sessions.add(digest(ALICE), new_selector(), expires_at=ends_at + at)
-                for at in range(first, first + 500)
-            ]
-        )
+        listed = [(ends_at + at, new_selector()) for at in range(first, first + 500)]
+        await stores.kv.write(("ZADD", key, *chain.from_iterable(listed)))
     await start_sessions(service, ALICE, 1)
     asked: list[int] = []
     ask = stores.kv._ask  # noqa: SLF001 - counts what reaches the store
