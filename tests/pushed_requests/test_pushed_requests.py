@@ -59,6 +59,13 @@ async def test_parameters_outside_it_are_ignored_except_client_id(app: ClientApp
     assert (await app.redeem(page.parameters["code"]))["scope"] == "api1 openid"
 
 
+@pytest.mark.rfc("6749#3.1")
+async def test_client_cannot_name_a_certificate_that_it_does_not_show(app: ClientApp) -> None:
+    answer = await push(app, **{"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"})
+    page = await app.browser.log_in(await follow(app, answer["request_uri"]))
+    assert (await app.redeem(page.parameters["code"])).status == 200
+
+
 async def test_a_look_at_the_login_page_does_not_use_it_up(app: ClientApp) -> None:
     uri = await pushed(app)
     assert (await follow(app, uri)).has("login")
