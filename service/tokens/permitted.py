@@ -167,7 +167,7 @@ async def find_user_claims(
             find = users.by_subject if isinstance(person, Session) else users.find_token_user
             user = await find(person.subject)
         return user.claims if user is not None and user.enabled else None
-    return await _find_claims_of_others(users, registry.current, person)
+    return _find_claims_of_others(registry.current, person)
 
 
 def _may_name_user_of_store(person: Authorization | Session, registry: Registry) -> bool:
@@ -181,8 +181,8 @@ def _may_name_user_of_store(person: Authorization | Session, registry: Registry)
     return issuer is not None and issuer.existing_user
 
 
-async def _find_claims_of_others(
-    users: TokenUsers, registry: Registry, person: Authorization | Session
+def _find_claims_of_others(
+    registry: Registry, person: Authorization | Session
 ) -> Mapping[str, object] | None:
     """Return the claims by an identity provider or a trusted issuer, as long as it is configured."""
     idp = person.idp
@@ -192,14 +192,7 @@ async def _find_claims_of_others(
         if provider is None:
             return claims
         return provider.judge_verification(claims, registry.identity_providers.values())
-    issuer = registry.trusted_issuers.get(idp)
-    if issuer is None:
-        return None
-    # Records of 0.2 do not note that the user is in the store; until the release after 0.3.
-    user = await users.by_subject(str(person.subject)) if issuer.existing_user else None
-    if user is None:
-        return person.user_claims
-    return user.claims if user.enabled else None
+    return person.user_claims if idp in registry.trusted_issuers else None
 
 
 async def check_derived(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import AsyncMock
 
-import msgspec
 import pytest
 
+from service.identity.users import FileUsers
 from service.model.handle import digest
+from service.model.user import UsersUnavailable
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
 from tests.identity_providers.journey import userinfo
@@ -117,31 +119,16 @@ async def test_tokens_of_an_issuers_own_user_do_not_depend_on_the_store(
     assert await partner.service.is_active(token)
 
 
-async def forget_that_the_user_is_in_the_store(service: RunningService, token: str) -> None:
-    """Make the record what releases wrote that did not note it."""
-    stores, found = service.features.shared.stores, await service.features.active_tokens.find(token)
-    assert found is not None
-    assert found.authorization is not None
-    earlier = msgspec.structs.replace(found.authorization, user_claims={})
-    await stores.kv.write(stores.authorizations.put(earlier, earlier.id, ttl=600))
-
-
 @trusting(subject="{sub}", existing_user=True)
-@pytest.mark.parametrize(
-    ("change", "is_active"), [(disable_alice, False), (forbid_users_of_the_store, True)]
-)
-async def test_a_record_of_an_earlier_release_is_judged_as_that_release_does(
-    partner: Partner,
-    config: dict[str, Any],
-    change: Callable[[dict[str, Any]], None],
-    is_active: bool,
+async def test_user_store_is_not_asked_about_a_token_of_an_issuers_own_user(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token = (await partner.grant(sub="818727"))["access_token"]
-    await forget_that_the_user_is_in_the_store(partner.service, token)
+    token = (await partner.present())["access_token"]
+    asked = AsyncMock(side_effect=UsersUnavailable("it is away"))
+    for name in ("by_subject", "find_token_user"):
+        monkeypatch.setattr(FileUsers, name, asked)
     assert await partner.service.is_active(token)
-    change(config)
-    partner.service.reload(config)
-    assert await partner.service.is_active(token) is is_active
+    asked.assert_not_called()
 
 
 @trusting(subject="{sub}", existing_user=True)
