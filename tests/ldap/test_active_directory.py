@@ -14,6 +14,7 @@ from service.identity.sources.ldap.ranges import MAX_VALUES
 from tests.driving.client_app import ClientApp
 from tests.driving.fake_directory import FakeDirectory
 from tests.driving.service import RunningService
+from tests.driving.turns import counted_turns
 from tests.ldap.test_sign_in import REFUSED, sign_in
 
 pytestmark = pytest.mark.usefixtures("one_store", "never_probing")
@@ -60,6 +61,17 @@ async def test_user_of_many_groups_is_shown_in_all_of_them(
     assert user is not None
     assert user.claims["groups"] == [f"group{at:05}" for at in range(count)]
     assert (await sign_in(service, "alice")).status == 200
+
+
+async def test_groups_of_a_user_are_read_in_short_turns(
+    service: RunningService, windows: FakeDirectory
+) -> None:
+    windows.attributes = {**windows.attributes, "memberOf": groups(4500)}
+    with counted_turns() as turns:
+        assert await service.features.shared.users.by_username("alice") is not None
+    assert (
+        turns.longest < 120_000
+    )  # the directory of this test takes most of it, to encode its answer
 
 
 async def test_user_of_too_many_groups_is_shown_in_none(

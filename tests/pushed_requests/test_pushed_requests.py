@@ -61,7 +61,8 @@ async def test_parameters_outside_it_are_ignored_except_client_id(app: ClientApp
 
 @pytest.mark.rfc("6749#3.1")
 async def test_client_cannot_name_a_certificate_that_it_does_not_show(app: ClientApp) -> None:
-    answer = await push(app, **{"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"})
+    named: dict[str, Any] = {"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}
+    answer = await push(app, **named)
     page = await app.browser.log_in(await follow(app, answer["request_uri"]))
     assert (await app.redeem(page.parameters["code"])).status == 200
 
