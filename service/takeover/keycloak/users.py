@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
 
 from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.claims import Person, UserClaim, put
@@ -105,11 +106,8 @@ class _Leftovers:
 
     def count(self, node: Node) -> None:
         """Count what a user has of it."""
-        attributes = node.peek("attributes")
-        if isinstance(attributes, dict):
-            _count(self._attributes, attributes.keys() - self._read)
-        if isinstance(node.value, dict):
-            _count(self._members, node.value.keys() - USER_KEYS)
+        _count(self._attributes, _names_in(node.peek("attributes")) - self._read)
+        _count(self._members, _names_in(node.value) - USER_KEYS)
         self._revoked += (node.number("notBefore") or 0) > 0
         self._consents += node.peek("clientConsents") not in (None, [])
 
@@ -131,6 +129,11 @@ class _Leftovers:
         if self._consents:
             reason = f"{self._consents} users have given consent, and are asked once more"
             report.change("users", reason)
+
+
+def _names_in(value: object) -> frozenset[str]:
+    """Return the names of an object's members; none of what is no object, which its reader reports."""
+    return frozenset(cast("dict[str, object]", value) if isinstance(value, dict) else ())
 
 
 def _count(counter: Counter[str], names: Iterable[str]) -> None:
