@@ -15,7 +15,7 @@ from service.authorize.request_object import UsedOnce
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.identity.factors.guesses import Guesses
-from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords
+from service.identity.passwords import FairTurns, Passwords
 from service.identity.sessions import Sessions
 from service.identity.throttle import Throttle, account_of_code
 from service.identity.users import Directory
@@ -27,7 +27,7 @@ from service.model.backchannel import Ciba
 from service.model.client import Client
 from service.model.handle import digest
 from service.model.polling import CIBA as GRANT_TYPE
-from service.model.user import LOCAL, User
+from service.model.user import LOCAL, MAX_PASSWORD, User
 from service.protocol.errors import (
     CibaAccessDenied,
     ExpiredLoginHintToken,

@@ -10,8 +10,8 @@ import click
 
 from service.cli.table import format_option, print_json
 from service.identity import hashing
-from service.identity.passwords import MAX_PASSWORD
 from service.model.secret import hash_by_sha256
+from service.model.user import MAX_PASSWORD
 from service.protocol.params import MAX_LENGTH
 from service.protocol.typed_text import is_plain_text
 

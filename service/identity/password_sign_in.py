@@ -12,7 +12,6 @@ from service.events.users import LoginFailed, LoginLocked, LoginSucceeded, Passw
 from service.identity.accepted_users import EVERYBODY, AcceptedUsers
 from service.identity.hashing import hash_password
 from service.identity.passwords import (
-    MAX_PASSWORD,
     FairTurns,
     Passwords,
     usable_hash,
@@ -23,6 +22,7 @@ from service.identity.users import Directory
 from service.model.handle import digest
 from service.model.password_hash import is_outdated
 from service.model.user import (
+    MAX_PASSWORD,
     MAX_USERNAME,
     LoginFailure,
     PasswordExpired,

@@ -25,7 +25,6 @@ from service.model.registry import LiveRegistry
 from service.model.user import User
 from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
 
-MAX_PASSWORD = 200
 AT_ONCE = min(os.cpu_count() or 1, 4)
 """Hashes computed at once in one process; each takes a core and 19 MiB."""
 

@@ -9,7 +9,7 @@ from service.config.schema.file import ConfigurationFile
 from service.model import types
 from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
 from service.model.tenant import CLAIM
-from service.model.user import HASHED, MAX_SUB, MAX_USERNAME, is_any_met
+from service.model.user import HASHED, MAX_USERNAME, is_any_met
 from service.protocol.claims import find_expected_type
 from service.protocol.typed_text import is_plain_text, trim_name
 
@@ -39,14 +39,12 @@ def _judge_hash(stored: str) -> Iterator[Finding]:
 
 
 def users_can_be_named(file: ConfigurationFile) -> Iterator[Finding]:
-    """Someone can sign in with a user name, and `sub` is what a source of users may give, too."""
+    """Someone can sign in with a user name."""
     for at, user in enumerate(file.users.list):
         name = trim_name(user.username)
         if not (name and is_plain_text(name, longest=MAX_USERNAME)):
             message = "nobody can sign in with a name of white space or with control characters"
             yield warning(("users", "list", at, "username"), message, "give another name")
-        if not is_plain_text(user.sub, longest=MAX_SUB):
-            yield warning(("users", "list", at, "sub"), "has control characters")
 
 
 def tenants_are_known(file: ConfigurationFile) -> Iterator[Finding]:

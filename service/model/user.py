@@ -20,6 +20,7 @@ MAX_SUB = 255
 """Characters of a subject identifier (OIDC Core §2)."""
 
 MAX_USERNAME = 254
+MAX_PASSWORD = 200
 
 LoginFailure = Literal[
     "malformed",

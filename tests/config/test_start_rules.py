@@ -384,12 +384,6 @@ def test_a_user_name_that_cannot_be_entered_is_warned_of(file: Path, name: str) 
     assert found.message.startswith("nobody can sign in with a name")
 
 
-def test_a_subject_with_control_characters_is_warned_of(file: Path) -> None:
-    file.write_text(f'{SOUND}users: {{list: [{{sub: "a\\nb", username: a}}]}}\n')
-    (found,) = inspect(file, {}, START_RULES)
-    assert (found.severity, found.path) == ("warning", "users.list[a].sub")
-
-
 SECRETS = {
     "api": "api_resources: [{name: a, secrets: [{value: %s}]}]",
     "scope": "api_resources: [{name: b, scopes: [a], secrets: []}]\napi_scopes: [{name: a, secrets: [{value: %s}]}]",
