@@ -149,11 +149,11 @@ async def test_database_without_identities_knows_none(service: RunningService) -
     assert await service.features.shared.users.by_identity("corp", "A-1") is None
 
 
-async def test_a_name_that_two_people_have_is_an_error_and_not_the_first_of_them(
+async def test_a_name_that_two_people_have_signs_in_neither_of_them(
     service: RunningService, database: Database
 ) -> None:
     await database.add("4", "ALICE")
-    assert (await sign_in(service, "alice")).refusal == (503, "temporarily_unavailable")
+    assert (await sign_in(service, "alice")).refusal == (400, "invalid_grant")
 
 
 async def test_queries_of_the_operator_find_people_and_their_claims(
