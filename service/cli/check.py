@@ -40,11 +40,7 @@ if TYPE_CHECKING:
     help="A security profile whose stricter rules are checked, too; fapi2 is fapi2_security.",
 )
 def check(
-    file: Path,
-    named: Path | None,
-    output: str,
-    profile: str | None,
-    **flags: str | None,
+    file: Path, named: Path | None, output: str, profile: str | None, **flags: str | None
 ) -> None:
     """Check a configuration file as `serve` would.
 

@@ -226,11 +226,6 @@ def is_in_store(idp: str | None, user_claims: Mapping[str, object]) -> bool:
     return idp == LOCAL or (idp is not None and "sub" in user_claims)
 
 
-def is_subject(text: str) -> bool:
-    """Return whether it can be the `sub` of a user (OIDC Core §2)."""
-    return 0 < len(text) <= MAX_SUB and text.isascii() and text.isprintable()
-
-
 def fold_username(username: str) -> str:
     """Return the trimmed, NFKC case-folded form in which user names are compared (Unicode §3.13)."""
     composed = unicodedata.normalize("NFKC", trim_name(username))

@@ -17,6 +17,11 @@ LONGEST_SUBJECT = 255
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
+def is_subject(text: str) -> bool:
+    """Return whether it can be the `sub` of a user of this service (OIDC Core §2)."""
+    return 0 < len(text) <= LONGEST_SUBJECT and text.isascii() and text.isprintable()
+
+
 def find_claim_names(template: str) -> tuple[str, ...]:
     """Return the names in braces; ValueError for braces that hold no name."""
     names = tuple(_BRACES.findall(template))
@@ -33,8 +38,7 @@ def has_fixed_text(template: str) -> bool:
 def fill_template(template: str, claims: Mapping[str, object]) -> str:
     """Return the subject; ValueError if a claim is missing, or the subject is too long or beyond ASCII."""
     subject = _BRACES.sub(lambda match: _text_of(claims, match[1]), template)
-    is_subject = subject.isascii() and subject.isprintable()
-    if not is_subject or not 0 < len(subject) <= LONGEST_SUBJECT:
+    if not is_subject(subject):
         raise ValueError(f"its subject here does not have 1 to {LONGEST_SUBJECT} ASCII characters")
     return subject
 

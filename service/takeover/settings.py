@@ -69,7 +69,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _members(source: Node | Record) -> Iterator[tuple[str, str, object]]:
-    """Yield the key, the place and the value of each member; none of what is no object, which its reader reports."""
+    """Yield the key, the place and the value of each member; what is not an object has none, and its reader reports it."""
     if isinstance(source, Record):
         for key, value in source.members().items():
             yield key.lower(), source.below(key), value

@@ -26,9 +26,9 @@ from service.model.user import (
     User,
     UserStore,
     VerifiesPasswords,
-    is_subject,
 )
 from service.protocol.errors import TemporarilyUnavailable
+from service.protocol.templates import is_subject
 from service.protocol.typed_text import is_plain_text, trim_name
 
 log = structlog.stdlib.get_logger(__name__)

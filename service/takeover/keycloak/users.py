@@ -132,7 +132,7 @@ class _Leftovers:
 
 
 def _names_in(value: object) -> frozenset[str]:
-    """Return the names of an object's members; none of what is no object, which its reader reports."""
+    """Return the names of an object's members; what is not an object has none, and its reader reports it."""
     return frozenset(cast("dict[str, object]", value) if isinstance(value, dict) else ())
 
 

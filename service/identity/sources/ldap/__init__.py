@@ -36,7 +36,7 @@ MAX_GROUPS = 1000
 """Groups of one user; who is in more is shown in none, and not in some of them."""
 
 GROUPS_OF_A_TURN = 100
-"""DNs that are parsed without a turn for others: two milliseconds."""
+"""DNs that are parsed without a turn for others: some milliseconds."""
 
 _ONE_ENTRY = (
     "let only one entry below users.ldap.base have it, or leave the others out by users.ldap.filter"
