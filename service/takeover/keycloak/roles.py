@@ -6,6 +6,8 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
+import msgspec
+
 from service.takeover.keycloak.export import RealmMembers
 from service.takeover.keycloak.known_entries import GROUP
 from service.takeover.node import Misplaced, Node
@@ -19,15 +21,23 @@ MAX_DEPTH = 60
 """Levels of groups."""
 
 
+class _Group(msgspec.Struct, frozen=True):
+    """A group with what it has from the groups above it, which the groups below it inherit."""
+
+    path: str = ""
+    roles: frozenset[Role] = frozenset()
+    attributes: Mapping[str, Sequence[str]] = {}
+    depth: int = 0
+
+
 class Roles:
     """The roles and groups of a realm."""
 
     def __init__(self, members: RealmMembers, report: Report) -> None:
         """Read them; what has not the shape of a role or group is left out."""
         self._parts: dict[Role, list[Role]] = {}
-        self._groups: dict[str, frozenset[Role]] = {}
-        self._attributes: dict[str, Mapping[str, Sequence[str]]] = {}
-        """Of groups, by path, with those that a group has from the groups above it."""
+        self._groups: dict[str, _Group] = {}
+        """By path."""
         self._expanded: dict[Role, frozenset[Role]] = {}
         self._report = report
         with self._taking():
@@ -36,7 +46,7 @@ class Roles:
                     self._add(node, client)
         for node in members.lists["groups"]:
             with self._taking():
-                self._add_group(node, "", frozenset(), {}, 0)
+                self._add_group(node, _Group())
 
     @contextmanager
     def _taking(self) -> Generator[None]:
@@ -60,35 +70,29 @@ class Roles:
             raise Misplaced(node.place, "the name is too long")
         self._parts[client, name] = below
 
-    def _add_group(
-        self,
-        node: Node,
-        above: str,
-        inherited: frozenset[Role],
-        attributes_above: Mapping[str, Sequence[str]],
-        depth: int,
-    ) -> None:
-        if depth > MAX_DEPTH:
+    def _add_group(self, node: Node, above: _Group) -> None:
+        if above.depth > MAX_DEPTH:
             raise Misplaced(node.place, "groups are nested too deeply")
-        path = node.text("path") or f"{above}/{node.required_text('name')}"
-        roles = inherited | frozenset(assigned_roles(node))
+        path = node.text("path") or f"{above.path}/{node.required_text('name')}"
+        roles = above.roles | frozenset(assigned_roles(node))
         GROUP.report(node, self._report)
-        self._groups[path] = roles
-        attributes = _merge(attributes_above, node.below("attributes"))
-        self._attributes[path] = attributes
+        attributes = _merge(above.attributes, node.below("attributes"))
+        group = self._groups[path] = _Group(path, roles, attributes, above.depth + 1)
         for child in node.items("subGroups"):
-            self._add_group(child, path, roles, attributes, depth + 1)
+            self._add_group(child, group)
 
     def find_attributes(self, groups: Iterable[str]) -> list[Mapping[str, Sequence[str]]]:
         """Return the attributes that a user has from these groups, in their order."""
-        found = (self._attributes.get(path) for path in groups)
-        return [each for each in found if each]
+        return [group.attributes for group in self._find_groups(groups) if group.attributes]
 
     def expand(self, assigned: Iterable[Role], groups: Iterable[str]) -> frozenset[Role]:
         """Return all roles of a user with these roles and groups."""
-        direct = frozenset(assigned).union(*(self._groups.get(path, ()) for path in groups))
+        direct = frozenset(assigned).union(*(group.roles for group in self._find_groups(groups)))
         roles = direct.union(*map(self._expand_one, direct))
         return frozenset(role for role in roles if max(map(len, role)) <= MAX_NAME)
+
+    def _find_groups(self, paths: Iterable[str]) -> Iterator[_Group]:
+        return (self._groups[path] for path in paths if path in self._groups)
 
     def _expand_one(self, role: Role) -> frozenset[Role]:
         known = self._expanded.get(role)
