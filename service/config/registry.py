@@ -15,7 +15,7 @@ from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
-from service.model.profiles import FAPI, FAPI2_ALGORITHMS
+from service.model.profiles import FAPI2_ALGORITHMS
 from service.model.tenant import Tenancy, Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
@@ -237,7 +237,7 @@ def client_of(
 
     `fapi2_algorithm` is the first of `signing.algorithms` that FAPI 2.0 allows.
     """
-    default_alg = fapi2_algorithm if entry.profile in FAPI else None
+    default_alg = fapi2_algorithm if entry.follows_fapi else None
     own_resource = entry.client_id if entry.client_id in resources else None
     origins = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
     values = _values(
@@ -289,7 +289,7 @@ def _api_resources(
     file: ConfigurationFile, fapi2_algorithm: str | None
 ) -> Mapping[str, registry.ApiResource]:
     """Return the API resources; an API of a FAPI 2.0 client's scope gets introspection responses that its profile allows."""
-    fapi2 = [entry.allowed_scopes for entry in file.clients if entry.profile in FAPI]
+    fapi2 = [entry.allowed_scopes for entry in file.clients if entry.follows_fapi]
     fapi2_scope = frozenset[str]().union(*fapi2)
     resources: dict[str, registry.ApiResource] = {}
     for entry in file.api_resources:

@@ -12,7 +12,7 @@ from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.grant_types import BY_SESSION, SIGN_INS, WITHOUT_REDIRECT_URI
 from service.model.handle import name_digest
-from service.model.profiles import FAPI, FAPI2, MESSAGE_SIGNING, accepted_algorithms
+from service.model.profiles import FAPI2, MESSAGE_SIGNING
 from service.model.user import LOCAL, is_any_met
 from service.protocol.redirect_uri import is_registered, with_query
 from service.protocol.scope import OFFLINE_ACCESS
@@ -88,11 +88,6 @@ class Client(ClientEntry, frozen=True, kw_only=True):
         return self.is_public or self.dynamically_registered
 
     @property
-    def follows_fapi(self) -> bool:
-        """Whether it is held to a profile of FAPI, whatever it is about."""
-        return self.profile in FAPI
-
-    @property
     def follows_fapi2(self) -> bool:
         """Whether it is held to a profile of FAPI 2.0."""
         return self.profile in FAPI2
@@ -107,12 +102,6 @@ class Client(ClientEntry, frozen=True, kw_only=True):
         """Whether authorization responses in another mode than a JWT are refused (FAPI 2.0 Message Signing §5.4.1)."""
         options = self.profile_options
         return self.signs_messages and (options is None or options.response != "plain")
-
-    def accepted_algorithms(
-        self, algorithms: Collection[str], *, registered: str | None = None
-    ) -> Collection[str]:
-        """Return those of the signature algorithms that its profile allows, and of these the registered one alone (FAPI 2.0 Security Profile §5.4.1)."""
-        return accepted_algorithms(self.profile, algorithms, registered=registered)
 
     @property
     def permissions(self) -> Permissions:

@@ -6,20 +6,23 @@ docs/configuration.md and docs/reference/client-metadata.md follow from them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection
 from enum import Enum
-from ipaddress import ip_address
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from service.model import types
 from service.model.authentication_context import RequiredFactor
-from service.model.profiles import ProfileName, ProfileOptions
+from service.model.client_values import (
+    Certificate,
+    CertificateSubject,
+    IpAddress,
+    ResponseType,
+    UserClaims,
+)
+from service.model.profiles import FAPI, FAPI2_ALGORITHMS, ProfileName, ProfileOptions
 from service.model.secret import Secret
-from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
-from service.protocol.errors import UnsupportedResponseType
 
 T = TypeVar("T")
 
@@ -50,72 +53,6 @@ InDocument = Annotated[T, Mark.REGISTRABLE, Mark.IN_DOCUMENT]
 """`logo_uri` has not this mark: anybody could show any picture, and learn from the user's browser who sees it
 (draft-ietf-oauth-client-id-metadata-document-02 §8.8, §9.2)."""
 SHOWN_TO_USERS, HTTPS_ONLY = Mark.SHOWN_TO_USERS, Mark.HTTPS_ONLY
-
-
-def _response_type(value: str) -> str:
-    """Return the response type with its words in the usual order."""
-    try:
-        return parse_response_type(value).name
-    except UnsupportedResponseType as error:
-        names = ", ".join(known.name for known in RESPONSE_TYPES)
-        raise types.expected(f"one of the response types {names}") from error
-
-
-def _subject(value: str) -> str:
-    from service.model.certificate import parse_subject  # noqa: PLC0415 - X.509, for few clients
-
-    try:
-        parse_subject(value)
-    except ValueError:
-        example = "CN=shop,O=Example (RFC 4514), without spaces after commas"
-        raise types.expected(f"a distinguished name such as {example}") from None
-    return value
-
-
-def _ip(value: str) -> str:
-    try:
-        ip_address(value)
-    except ValueError:
-        raise types.expected("an IP address") from None
-    return value
-
-
-def _certificate(value: str) -> str:
-    from service.model.certificate import der_in_pem  # noqa: PLC0415 - likewise
-
-    if der_in_pem(value) is None and not _THUMBPRINT.fullmatch(value):
-        raise types.expected("a certificate in PEM, or x5t#S256: its SHA-256 hash in base64url")
-    return value
-
-
-_THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
-
-
-class UserClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """Claims of users that a client gets whatever scope it asks for, and where."""
-
-    id_token: tuple[types.Text, ...] = ()
-    """The names of those in ID tokens."""
-    userinfo: tuple[types.Text, ...] = ()
-    """The names of those in userinfo responses."""
-    access_token: tuple[types.Text, ...] = ()
-    """The names of those in access tokens for a user, whichever API they are for."""
-    values: dict[str, object] = msgspec.field(default_factory=dict)
-    """Claims that every user has at this client, in place of the user's own."""
-    sources: dict[str, types.Text] = msgspec.field(default_factory=dict)
-    """For a claim that has another name in `users`: that name, as where two clients mean different roles by `roles`."""
-
-    def find(self, names: Iterable[str], claims: Mapping[str, object]) -> dict[str, object]:
-        """Return those of these names that a user with these claims has at this client."""
-        found = {name: self.values.get(name, claims.get(self._source(name))) for name in names}
-        return {name: value for name, value in found.items() if value not in (None, "", [], {})}
-
-    def access_token_sources(self) -> tuple[str, ...]:
-        """Return the names of the user's claims that access tokens are made of."""
-        return tuple(map(self._source, self.access_token))
-
-    def _source(self, name: str) -> str:
-        return self.sources.get(name, name)
 
 
 class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,22 +106,18 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
     jwks_uri: InDocument[types.WebUrl | None] = None
     """The URL at which the client publishes its public keys. Give this or jwks."""
-    tls_client_auth_subject_dn: Registrable[Annotated[types.Text, types.After(_subject)] | None] = (
-        None
-    )
+    tls_client_auth_subject_dn: Registrable[CertificateSubject | None] = None
     """The subject of the client's certificate, such as CN=shop,O=Example (RFC 4514). Only one of the tls_client_auth_… may be
     given (RFC 8705 §2.1.2)."""
     tls_client_auth_san_dns: Registrable[types.Text | None] = None
     """The DNS name in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_uri: Registrable[types.Text | None] = None
     """The URI in the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_ip: Registrable[Annotated[types.Text, types.After(_ip)] | None] = None
+    tls_client_auth_san_ip: Registrable[IpAddress | None] = None
     """The IP address in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_email: Registrable[types.Text | None] = None
     """The mail address in the client's certificate (RFC 8705 §2.1.2)."""
-    self_signed_certificates: tuple[
-        Annotated[str, msgspec.Meta(max_length=16384), types.After(_certificate)], ...
-    ] = ()
+    self_signed_certificates: tuple[Certificate, ...] = ()
     """The client's own certificates (RFC 8705 §2.2). Each is PEM, whose key counts, so that a certificate for the same key is
     accepted too; or x5t#S256, the SHA-256 hash of one certificate. A certificate may also be in x5c of a key in jwks or
     jwks_uri."""
@@ -197,8 +130,7 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     password, urn:ietf:params:oauth:grant-type:device_code, …:token-exchange, …:jwt-bearer,
     urn:openid:params:grant-type:ciba, or the name of an extension grant such as delegation."""
     allowed_response_types: Annotated[
-        InDocument[frozenset[Annotated[str, types.After(_response_type)]] | None],
-        RegisteredAs("response_types"),
+        InDocument[frozenset[ResponseType] | None], RegisteredAs("response_types")
     ] = None
     """The response types of the authorize endpoint for the client. null: those that the grant types imply (authorization_code: code; implicit:
     id_token, token, id_token token; both: the combinations of these, too)."""
@@ -395,3 +327,15 @@ class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
     def has_keys(self) -> bool:
         """Whether there are public keys of the client, or may be at its URL."""
         return self.jwks_uri is not None or bool(self.jwks and self.jwks.get("keys"))
+
+    @property
+    def follows_fapi(self) -> bool:
+        """Whether it is held to a profile of FAPI, whatever it is about."""
+        return self.profile in FAPI
+
+    def accepted_algorithms(
+        self, algorithms: Collection[str], *, registered: str | None = None
+    ) -> Collection[str]:
+        """Return those of the signature algorithms that its profile allows, and of these the registered one alone (FAPI 2.0 Security Profile §5.4.1)."""
+        allowed = FAPI2_ALGORITHMS.intersection(algorithms) if self.follows_fapi else algorithms
+        return allowed if registered is None else {registered}.intersection(allowed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Literal, cast
 
 import msgspec
@@ -20,15 +20,6 @@ FAPI = FAPI2 | {FAPI_CIBA}
 
 FAPI2_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
 """The only signature algorithms (FAPI 2.0 Security Profile §5.4.1); a client of any profile of FAPI has these."""
-
-
-def accepted_algorithms(
-    profile: ProfileName | None, algorithms: Collection[str], *, registered: str | None = None
-) -> Collection[str]:
-    """Return those of the signature algorithms that the profile of a client allows, and of them the registered one, if there is one."""
-    allowed = FAPI2_ALGORITHMS.intersection(algorithms) if profile in FAPI else algorithms
-    return allowed if registered is None else {registered}.intersection(allowed)
-
 
 CERTIFICATE_SUBJECTS = tuple(
     f"tls_client_auth_{kind}"

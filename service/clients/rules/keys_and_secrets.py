@@ -23,7 +23,7 @@ from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.password_hash import UnusableHash, parse_hash
-from service.model.profiles import CERTIFICATE_SUBJECTS, accepted_algorithms
+from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
 from service.protocol.params import MAX_LENGTH
@@ -234,7 +234,7 @@ def assertions_can_be_verified(client: ClientEntry) -> Iterator[Finding]:
     from service.keys.foreign_keys import ForeignKeys  # noqa: PLC0415 - JOSE, for few clients
 
     registered = client.token_endpoint_auth_signing_alg
-    allowed = accepted_algorithms(client.profile, SIGNING_ALGORITHMS, registered=registered)
+    allowed = client.accepted_algorithms(SIGNING_ALGORITHMS, registered=registered)
     accepted = [alg for alg in SIGNING_ALGORITHMS if alg in allowed]
     usable = (ForeignKeys((dict(key),)).find(None, alg) for key in keys for alg in accepted)
     if accepted and not any(usable):  # another rule judges the algorithm that is registered
