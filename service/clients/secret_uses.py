@@ -14,7 +14,7 @@ from service.caching import BoundedCache
 from service.clock import time_of
 from service.model.client import Client
 from service.model.handle import digest
-from service.model.registry import Api, ApiResource
+from service.model.resources import Api, ApiResource
 from service.model.secret import Secret
 from service.store.keyvalue import StoreUnavailable
 from service.store.stores import Stores

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
-from service.model.registry import AuthorizationDetailsType, AuthorizationDetailsTypeEntry
+from service.model.resources import AuthorizationDetailsType, AuthorizationDetailsTypeEntry
 from service.protocol.authorization_details import Detail
 
 if TYPE_CHECKING:

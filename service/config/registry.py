@@ -9,13 +9,21 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from service.config.schema.file import ConfigurationFile
-from service.model import registry
 from service.model.admin import READ, SCOPES, WRITE, Admin
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.grant_types import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI2_ALGORITHMS
+from service.model.registry import EntryLines, Registry
+from service.model.resources import (
+    IDENTITY_RESOURCES,
+    ApiResource,
+    ApiResourceEntry,
+    ApiScope,
+    AuthorizationDetailsType,
+    IdentityResource,
+)
 from service.model.tenant import Tenancy, Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
@@ -35,12 +43,12 @@ DELEGATION = ExtensionGrantRegistration(
 
 def build_registry(
     file: ConfigurationFile,
-    details_types: Mapping[str, registry.AuthorizationDetailsType],
+    details_types: Mapping[str, AuthorizationDetailsType],
     *,
     rule_positions: Sequence[str] = (),
-    lines: Mapping[str, registry.EntryLines] = {},
+    lines: Mapping[str, EntryLines] = {},
     generation: str,
-) -> registry.Registry:
+) -> Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
     algorithm = next((alg for alg in file.signing.algorithms if alg in FAPI2_ALGORITHMS), None)
     resources = _api_resources(file, algorithm)
@@ -48,7 +56,7 @@ def build_registry(
     by_scope = _resources_by_scope(audiences.values())
     providers, tenants = _by_name(file.identity_providers), _by_name(file.tenants)
     scopes, clients = _api_scopes(file, by_scope), _clients(file, resources, algorithm)
-    return registry.Registry(
+    return Registry(
         clients=clients,
         api_resources=resources,
         api_scopes=scopes,
@@ -82,30 +90,28 @@ def build_registry(
     )
 
 
-def _api_scopes(file: ConfigurationFile, names: Iterable[str]) -> Mapping[str, registry.ApiScope]:
+def _api_scopes(file: ConfigurationFile, names: Iterable[str]) -> Mapping[str, ApiScope]:
     """Return the scope values of APIs, also those without an entry of their own."""
-    undescribed = {name: registry.ApiScope(name=name) for name in sorted(names)}
+    undescribed = {name: ApiScope(name=name) for name in sorted(names)}
     described = (*file.api_scopes, *_admin_scopes(file.admin))
     return undescribed | {entry.name: entry for entry in described}
 
 
-def _admin_api(admin: Admin | None) -> Mapping[str, registry.ApiResource]:
+def _admin_api(admin: Admin | None) -> Mapping[str, ApiResource]:
     """Return the admin API as an audience; not an API resource that introspects, delegates or is asked about at a gateway."""
     if admin is None or admin.url is None:
         return {}
-    api = registry.ApiResource(
-        name=admin.url, url=admin.url, scopes=SCOPES, introspection_signing_alg=None
-    )
+    api = ApiResource(name=admin.url, url=admin.url, scopes=SCOPES, introspection_signing_alg=None)
     return {api.name: api}
 
 
-def _admin_scopes(admin: Admin | None) -> tuple[registry.ApiScope, ...]:
+def _admin_scopes(admin: Admin | None) -> tuple[ApiScope, ...]:
     if admin is None:
         return ()
-    read = registry.ApiScope(
+    read = ApiScope(
         name=READ, display_name="Look at clients, users and sessions", show_in_discovery=False
     )
-    write = registry.ApiScope(
+    write = ApiScope(
         name=WRITE,
         display_name="End sessions, grants and second factors of all users",
         emphasize=True,
@@ -115,26 +121,26 @@ def _admin_scopes(admin: Admin | None) -> tuple[registry.ApiScope, ...]:
     return read, write
 
 
-def _identity_resources(file: ConfigurationFile) -> Mapping[str, registry.IdentityResource]:
+def _identity_resources(file: ConfigurationFile) -> Mapping[str, IdentityResource]:
     builtin = {
-        name: registry.IdentityResource(name=name, user_claims=claims)
-        for name, claims in registry.IDENTITY_RESOURCES.items()
+        name: IdentityResource(name=name, user_claims=claims)
+        for name, claims in IDENTITY_RESOURCES.items()
     }
     return builtin | {entry.name: entry for entry in file.identity_resources}
 
 
 def _apis_by_identifier(
-    resources: Mapping[str, registry.ApiResource],
-) -> Mapping[str, registry.ApiResource]:
+    resources: Mapping[str, ApiResource],
+) -> Mapping[str, ApiResource]:
     with_url = [(api, api.url) for api in resources.values() if api.url]
     normal = {normalize_url(url) or url: api for api, url in with_url}
     return {**normal, **{url: api for api, url in with_url}, **resources}
 
 
 def _resources_by_scope(
-    resources: Iterable[registry.ApiResource],
-) -> Mapping[str, tuple[registry.ApiResource, ...]]:
-    by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
+    resources: Iterable[ApiResource],
+) -> Mapping[str, tuple[ApiResource, ...]]:
+    by_scope: dict[str, tuple[ApiResource, ...]] = {}
     for resource in resources:
         for name in resource.scopes:
             by_scope[name] = (*by_scope.get(name, ()), resource)
@@ -155,7 +161,7 @@ def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistrati
 
 def _clients(
     file: ConfigurationFile,
-    resources: Mapping[str, registry.ApiResource],
+    resources: Mapping[str, ApiResource],
     fapi2_algorithm: str | None,
 ) -> Mapping[str, Client]:
     return {
@@ -229,7 +235,7 @@ def longest_token(client: ClientEntry) -> int:
 
 def client_of(
     entry: ClientEntry,
-    resources: Mapping[str, registry.ApiResource],
+    resources: Mapping[str, ApiResource],
     *,
     fapi2_algorithm: str | None = None,
 ) -> Client:
@@ -254,7 +260,7 @@ def client_of(
 
 
 def _values(
-    entry: ClientEntry | registry.ApiResourceEntry | ExchangeRuleEntry, **derived: object
+    entry: ClientEntry | ApiResourceEntry | ExchangeRuleEntry, **derived: object
 ) -> dict[str, Any]:
     """Return the values of an entry, with those derived in place of its own."""
     return {name: getattr(entry, name) for name in entry.__struct_fields__} | derived
@@ -287,15 +293,15 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
 
 def _api_resources(
     file: ConfigurationFile, fapi2_algorithm: str | None
-) -> Mapping[str, registry.ApiResource]:
+) -> Mapping[str, ApiResource]:
     """Return the API resources; an API of a FAPI 2.0 client's scope gets introspection responses that its profile allows."""
     fapi2 = [entry.allowed_scopes for entry in file.clients if entry.follows_fapi]
     fapi2_scope = frozenset[str]().union(*fapi2)
-    resources: dict[str, registry.ApiResource] = {}
+    resources: dict[str, ApiResource] = {}
     for entry in file.api_resources:
         scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
         alg = entry.access_token_signing_algorithm or fapi2_algorithm
         signing_alg = alg if scopes & fapi2_scope else None
         values = _values(entry, scopes=scopes, introspection_signing_alg=signing_alg)
-        resources[entry.name] = registry.ApiResource(**values)
+        resources[entry.name] = ApiResource(**values)
     return resources

@@ -19,7 +19,8 @@ from service.events.event import Emit
 from service.events.tokens import TokenChecked
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.model.credentials import RequestCredentials
-from service.model.registry import ApiResource, Demand, LiveRegistry
+from service.model.registry import LiveRegistry
+from service.model.resources import ApiResource, Demand
 from service.protocol.errors import (
     InsufficientScope,
     InsufficientUserAuthentication,

@@ -13,7 +13,7 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.visitors import Visitor
 from service.events.authorizations import ConsentDenied, ConsentGiven
 from service.identity.access import Wishes
-from service.model.registry import IdentityResource, Scope
+from service.model.resources import IdentityResource, Scope
 from service.model.session import Session
 from service.protocol.authorization_details import types_of
 from service.protocol.authorization_request import NO_RESPONSE

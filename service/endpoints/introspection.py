@@ -16,7 +16,8 @@ from service.events.tokens import TokenIntrospected
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import token_type
 from service.model.client import Client
-from service.model.registry import Api, ApiResource, ApiScope, LiveRegistry
+from service.model.registry import LiveRegistry
+from service.model.resources import Api, ApiResource, ApiScope
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidClient
 from service.protocol.http_headers import prefers

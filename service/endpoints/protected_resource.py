@@ -10,7 +10,8 @@ import orjson
 
 from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.local_text import LocalText
-from service.model.registry import ApiResource, LiveRegistry, Registry
+from service.model.registry import LiveRegistry, Registry
+from service.model.resources import ApiResource
 from service.protocol.errors import InvalidRequest
 from service.protocol.paths import PROTECTED_RESOURCE
 from service.web.endpoint import (

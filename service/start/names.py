@@ -13,7 +13,7 @@ from service.model.admin import SCOPES
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
-from service.model.registry import IDENTITY_RESOURCES, Scope, api_scope_names
+from service.model.resources import IDENTITY_RESOURCES, Scope, api_scope_names
 from service.model.user import fold_username
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS

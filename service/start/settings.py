@@ -11,7 +11,7 @@ from service.config.named_files import find_file_problem, find_folder_problem
 from service.config.problem import Finding, Location, warning
 from service.config.registry import longest_token
 from service.config.schema.file import ConfigurationFile
-from service.model.registry import api_scope_names
+from service.model.resources import api_scope_names
 from service.protocol.claims import find_expected_type
 from service.protocol.path_aliases import find_conflicts
 from service.protocol.uris import is_loopback, is_unencrypted

@@ -13,7 +13,8 @@ from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization, token_type
 from service.model.client import Client
 from service.model.handle import new_handle
-from service.model.registry import ApiResource, LiveRegistry
+from service.model.registry import LiveRegistry
+from service.model.resources import ApiResource
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidScope
 from service.protocol.octets import random_text

@@ -7,7 +7,8 @@ from itertools import chain
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.registry import Api, ApiResource, Registry
+from service.model.registry import Registry
+from service.model.resources import Api, ApiResource
 from service.protocol.claims import find_claim, remove_language
 
 PROTOCOL_CLAIMS = frozenset(

@@ -9,7 +9,7 @@ from service.config.detail_schemas import SchemaRefused, read_schema
 from service.config.problem import Finding, warning
 from service.config.schema.file import ConfigurationFile
 from service.model.local_text import LocalText
-from service.model.registry import AuthorizationDetailsTypeEntry
+from service.model.resources import AuthorizationDetailsTypeEntry
 from service.protocol.templates import find_placeholders
 
 _DECIDES_ELSEWHERE = frozenset(

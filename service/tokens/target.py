@@ -9,7 +9,8 @@ import msgspec
 from service.caching import BoundedCache
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.registry import ApiResource, ApiScope, LiveRegistry, Registry
+from service.model.registry import LiveRegistry, Registry
+from service.model.resources import ApiResource, ApiScope
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope

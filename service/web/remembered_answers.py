@@ -10,7 +10,8 @@ import msgspec
 from service.clock import clock
 from service.events.tokens import TokenIntrospected
 from service.keys.keyring import KeyRing
-from service.model.registry import Api, LiveRegistry, Registry
+from service.model.registry import LiveRegistry, Registry
+from service.model.resources import Api
 from service.store.tracking import Kept, Tracking
 from service.tokens.active import ActiveToken
 from service.web.endpoint import Answer, Fields, WholeRequest

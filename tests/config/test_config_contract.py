@@ -13,7 +13,7 @@ from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
-from service.model.registry import ApiResourceEntry
+from service.model.resources import ApiResourceEntry
 from service.start.load import builtin_catalogue
 from service.start.rules import file_rules
 

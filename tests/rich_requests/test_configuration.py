@@ -13,7 +13,7 @@ import yaml
 from service.config.configuration import Configuration
 from service.config.detail_schemas import read_schema
 from service.config.problem import ConfigError, Problem
-from service.model.registry import AuthorizationDetailsTypeEntry
+from service.model.resources import AuthorizationDetailsTypeEntry
 from service.start.load import inspect, load
 from tests.driving.registry import hashed
 from tests.rich_requests.details import PAYMENT_SCHEMA

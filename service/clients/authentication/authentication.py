@@ -16,8 +16,8 @@ from service.keys.jose import unverified_header
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
-from service.model.registry import Api
 from service.model.request_context import current_request
+from service.model.resources import Api
 from service.model.secret import Secret
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge

@@ -24,7 +24,7 @@ from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.password_hash import UnusableHash, parse_hash
 from service.model.profiles import CERTIFICATE_SUBJECTS
-from service.model.registry import ApiResourceEntry
+from service.model.resources import ApiResourceEntry
 from service.model.secret import Secret
 from service.protocol.params import MAX_LENGTH
 

@@ -17,7 +17,7 @@ from service.keys.algorithms import keys_in
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import marked
 from service.model.profiles import FAPI2_ALGORITHMS, FAPI2_METHODS
-from service.model.registry import ApiResourceEntry
+from service.model.resources import ApiResourceEntry
 from service.protocol.octets import decode_base64url
 from service.protocol.uris import is_loopback, is_unencrypted, split_uri
 

@@ -15,7 +15,8 @@ from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.keys.foreign_keys import UNNAMED, accepted_header, audiences_of, check_times, time_in
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
-from service.model.registry import ApiResource, LiveRegistry
+from service.model.registry import LiveRegistry
+from service.model.resources import ApiResource
 from service.model.workload import JWT_SPIFFE, Workload, WorkloadIssuer, split_spiffe_id
 from service.protocol.token_types import CLIENT_ASSERTION
 

@@ -19,7 +19,7 @@ from service.config.schema.server import (
 )
 from service.config.schema.store import Store
 from service.config.schema.users import Users
-from service.model import registry, types
+from service.model import resources, types
 from service.model.admin import Admin
 from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.backchannel import Ciba
@@ -43,7 +43,7 @@ def _with_builtin_claims(value: object) -> object:
     if not isinstance(value, dict):
         return value
     entry = cast("dict[str, object]", value)
-    return {"user_claims": registry.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
+    return {"user_claims": resources.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
 
 
 class Registration(types.Confidential, frozen=True, kw_only=True):
@@ -164,12 +164,12 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
     include: tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=1000)], ...] = ()
     """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
     (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
-    api_resources: tuple[registry.ApiResourceEntry, ...] = ()
+    api_resources: tuple[resources.ApiResourceEntry, ...] = ()
     """The APIs that accept access tokens of this service."""
-    api_scopes: tuple[registry.ApiScope, ...] = ()
+    api_scopes: tuple[resources.ApiScope, ...] = ()
     """Scope values of APIs, if there is more to say of them than their name."""
     identity_resources: tuple[
-        Annotated[registry.IdentityResource, types.Before(_with_builtin_claims)], ...
+        Annotated[resources.IdentityResource, types.Before(_with_builtin_claims)], ...
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
@@ -201,7 +201,7 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
         AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
-    authorization_details_types: tuple[registry.AuthorizationDetailsTypeEntry, ...] = ()
+    authorization_details_types: tuple[resources.AuthorizationDetailsTypeEntry, ...] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     mfa: Mfa = Mfa()
     """Second factors: who needs one, and when it is enrolled."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from service.config.problem import Finding, Location, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
-from service.model.registry import IDENTITY_RESOURCES, api_scope_names
+from service.model.resources import IDENTITY_RESOURCES, api_scope_names
 from service.model.token_exchange import EVERY_CLIENT, SELF, ExchangeRuleEntry, TrustDomain
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE

@@ -16,7 +16,8 @@ from service.keys.foreign_keys import audiences_of, time_in
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_header
 from service.model.handle import digest
 from service.model.identity_provider import VERIFIABLE, IdentityProvider
-from service.model.registry import IDENTITY_RESOURCES, Registry
+from service.model.registry import Registry
+from service.model.resources import IDENTITY_RESOURCES
 from service.model.session import EXTERNAL, PendingSignIn, ProviderSession, Session
 from service.protocol.claims import read_verifications
 from service.protocol.templates import LONGEST_SUBJECT

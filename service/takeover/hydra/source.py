@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from service.model.registry import IDENTITY_RESOURCES
+from service.model.resources import IDENTITY_RESOURCES
 from service.takeover.found import Found, FoundUser
 from service.takeover.hydra.clients import OFFLINE, client_id_of, read_client, scopes_of
 from service.takeover.node import quoted

@@ -10,7 +10,8 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from service.model.local_text import LocalText
-from service.model.registry import ApiResource, Registry, Scope
+from service.model.registry import Registry
+from service.model.resources import ApiResource, Scope
 from service.protocol.authorization_details import Detail
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.templates import fill_placeholders, list_members
