@@ -19,7 +19,7 @@ from service.config.reading.values import ANCHORS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
-from service.model.types import WrittenAs
+from service.model.marks import WrittenAs
 
 Schema = dict[str, Any]
 

@@ -15,7 +15,7 @@ from service.keys.algorithms import PRIVATE_MEMBERS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, accepted_header, check_times, time_in
 from service.keys.jose import JwtRefused, Key, claims_signed_by
 from service.keys.keyring import KeyRing
-from service.model import types
+from service.model import marks
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.handle import digest
@@ -34,7 +34,7 @@ _PURPOSE_OF_NONCES = b"DPoP nonce"
 _TYP = frozenset({"dpop+jwt"})
 
 
-class Nonces(types.Confidential, frozen=True, kw_only=True):
+class Nonces(marks.Confidential, frozen=True, kw_only=True):
     """A nonce is the HMAC of a period, by a key that is made of a signing key, which all replicas have."""
 
     keys: KeyRing
@@ -42,7 +42,7 @@ class Nonces(types.Confidential, frozen=True, kw_only=True):
     """Seconds of a period; a nonce is accepted in its own and the next one."""
     always: bool
     """Whether every client needs a nonce, and not only those that are registered so."""
-    _secrets: Annotated[dict[str, bytes], types.SECRET] = msgspec.field(
+    _secrets: Annotated[dict[str, bytes], marks.SECRET] = msgspec.field(
         default_factory=dict[str, bytes]
     )
 

@@ -9,8 +9,8 @@ import msgspec
 
 from service.config.configuration import Configuration
 from service.config.schema.file import Settings
+from service.model.marks import is_secret
 from service.model.registry import Registry
-from service.model.types import is_secret
 
 _HIDDEN_FIELDS = ("client_secrets", "secrets", "options", "properties", "schema")
 """Their values are not shown, as those of fields that are marked SECRET; options and properties may contain the key of an API, and a schema is long."""

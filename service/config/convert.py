@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 import msgspec
 from msgspec.structs import FieldInfo, replace
 
-from service.model.types import (
+from service.model.marks import (
     After,
     Before,
     Confidential,
@@ -21,9 +21,9 @@ from service.model.types import (
     Unfit,
     expected,
     is_secret,
-    read_text,
     unfit,
 )
+from service.model.types import read_text
 
 Convert = Callable[[object, Path], Any]
 """Returns the value of a type, or raises Unfit; relative paths begin at the folder."""

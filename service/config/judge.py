@@ -15,7 +15,7 @@ from service.config.reading.values import Value
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import find_meant, schema_findings
 from service.model.client_entry import ClientEntry
-from service.model.types import Unfit
+from service.model.marks import Unfit
 
 FileRule = Callable[[ConfigurationFile], Iterable[Finding]]
 ClientRule = Callable[[ClientEntry], Iterable[Finding]]

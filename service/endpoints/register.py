@@ -11,7 +11,7 @@ from typing import Annotated
 from service.clients.registration.registration import ClientRegistration, Registration
 from service.events.clients import RegistrationRefused
 from service.events.event import Emit
-from service.model import types
+from service.model import marks
 from service.model.client_metadata import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge
@@ -37,12 +37,12 @@ OPEN_PER_MINUTE = 60
 """Limit of each network for changes, and for registrations without an initial access token."""
 
 
-class RegisterEndpoint(types.Confidential, frozen=True, kw_only=True):
+class RegisterEndpoint(marks.Confidential, frozen=True, kw_only=True):
     """Anybody may register if no initial access token is configured (RFC 7591 §1.2)."""
 
     issuer: str
     registration: ClientRegistration
-    initial_access_tokens: Annotated[tuple[bytes, ...], types.SECRET]
+    initial_access_tokens: Annotated[tuple[bytes, ...], marks.SECRET]
     """Their SHA-256 hashes."""
     rate_limit: RateLimit
     client_address: ClientAddress

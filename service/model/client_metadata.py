@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, get_args, get_type_hints
 
-from service.model import types
+from service.model import marks, types
 from service.model.client_entry import ClientEntry, Mark, RegisteredAs
 from service.model.handle import new_selector
 
@@ -56,7 +56,7 @@ def registered_names() -> Mapping[str, str]:
     }
 
 
-class RegisteredClient(types.Confidential, frozen=True, kw_only=True):
+class RegisteredClient(marks.Confidential, frozen=True, kw_only=True):
     """The metadata in force by their registered names, and the hashes of the client's credentials."""
 
     client_id: str
@@ -66,8 +66,8 @@ class RegisteredClient(types.Confidential, frozen=True, kw_only=True):
     metadata: Mapping[str, object]
     access_token_digest: str
     """The hash of the registration access token, which is not stored (RFC 7592 §1.2)."""
-    secret_sha256: Annotated[bytes | None, types.SECRET]
-    sealed_secret: Annotated[str | None, types.SECRET]
+    secret_sha256: Annotated[bytes | None, marks.SECRET]
+    sealed_secret: Annotated[str | None, marks.SECRET]
     """The encrypted secret, only where one of the client's algorithms needs its value."""
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
 from service.protocol.errors import UnsupportedResponseType
 
@@ -22,7 +22,7 @@ def _response_type(value: str) -> str:
         return parse_response_type(value).name
     except UnsupportedResponseType as error:
         names = ", ".join(known.name for known in RESPONSE_TYPES)
-        raise types.expected(f"one of the response types {names}") from error
+        raise marks.expected(f"one of the response types {names}") from error
 
 
 def _subject(value: str) -> str:
@@ -32,7 +32,7 @@ def _subject(value: str) -> str:
         parse_subject(value)
     except ValueError:
         example = "CN=shop,O=Example (RFC 4514), without spaces after commas"
-        raise types.expected(f"a distinguished name such as {example}") from None
+        raise marks.expected(f"a distinguished name such as {example}") from None
     return value
 
 
@@ -40,7 +40,7 @@ def _ip(value: str) -> str:
     try:
         ip_address(value)
     except ValueError:
-        raise types.expected("an IP address") from None
+        raise marks.expected("an IP address") from None
     return value
 
 
@@ -48,14 +48,14 @@ def _certificate(value: str) -> str:
     from service.model.certificate import der_in_pem  # noqa: PLC0415 - likewise
 
     if der_in_pem(value) is None and not _THUMBPRINT.fullmatch(value):
-        raise types.expected("a certificate in PEM, or x5t#S256: its SHA-256 hash in base64url")
+        raise marks.expected("a certificate in PEM, or x5t#S256: its SHA-256 hash in base64url")
     return value
 
 
-ResponseType = Annotated[str, types.After(_response_type)]
-CertificateSubject = Annotated[types.Text, types.After(_subject)]
-IpAddress = Annotated[types.Text, types.After(_ip)]
-Certificate = Annotated[str, msgspec.Meta(max_length=16384), types.After(_certificate)]
+ResponseType = Annotated[str, marks.After(_response_type)]
+CertificateSubject = Annotated[types.Text, marks.After(_subject)]
+IpAddress = Annotated[types.Text, marks.After(_ip)]
+Certificate = Annotated[str, msgspec.Meta(max_length=16384), marks.After(_certificate)]
 """A certificate in PEM, or the SHA-256 hash of one."""
 
 

@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from service.model import types
+from service.model import marks
 
 
-class Totp(types.Confidential, frozen=True, kw_only=True):
+class Totp(marks.Confidential, frozen=True, kw_only=True):
     """An app that shows a new code every 30 seconds (RFC 6238)."""
 
-    secret: Annotated[str, types.SECRET]
+    secret: Annotated[str, marks.SECRET]
     """The shared secret, in base32."""
     name: str
     """The name that the user has given it."""
@@ -53,12 +53,12 @@ class Passkey(msgspec.Struct, frozen=True, kw_only=True):
         return ("swk" if self.backup_eligible else "hwk", "user")
 
 
-class Factors(types.Confidential, frozen=True, kw_only=True):
+class Factors(marks.Confidential, frozen=True, kw_only=True):
     """All second factors of one person, as one value that is replaced as a whole."""
 
     totp: Totp | None = None
     passkeys: tuple[Passkey, ...] = ()
-    recovery_codes: Annotated[tuple[str, ...], types.SECRET] = ()
+    recovery_codes: Annotated[tuple[str, ...], marks.SECRET] = ()
     """SHA-256 hashes of the recovery codes that have not been used."""
     version: str = ""
     """Another one after each change; empty where nothing is stored."""

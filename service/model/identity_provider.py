@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 from service.model.user import is_any_met
 from service.protocol.typed_text import find_domain, normalize_domain
 
@@ -21,18 +21,18 @@ VERIFIABLE = (("email", "email_verified"), ("phone_number", "phone_number_verifi
 def _email_domain(value: str) -> str:
     domain = normalize_domain(value)
     if domain is None:
-        raise types.expected("the domain of e-mail addresses, such as partner.example")
+        raise marks.expected("the domain of e-mail addresses, such as partner.example")
     return domain
 
 
-class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
+class IdentityProvider(marks.Confidential, frozen=True, kw_only=True):
     """A provider at which users may sign in; acr_values=idp:<name> chooses it."""
 
     name: types.ShortName
     """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
     display_name: types.Texts | None = None
     """The text of its link on the login page; null: the name."""
-    domains: tuple[Annotated[str, types.After(_email_domain)], ...] = ()
+    domains: tuple[Annotated[str, marks.After(_email_domain)], ...] = ()
     """The domains of its users' e-mail addresses, such as partner.example. If any provider has some, the login page asks for the
     e-mail address or user name first, and sends users of these domains to this provider."""
     show_link: bool = True
@@ -53,7 +53,7 @@ class IdentityProvider(types.Confidential, frozen=True, kw_only=True):
     """For kind: oauth2, the member of this object that identifies the user and never changes, such as id."""
     client_id: str
     """The client_id of this service at the provider."""
-    client_secret: Annotated[str, types.SECRET] = ""
+    client_secret: Annotated[str, marks.SECRET] = ""
     """The client secret of this service at the provider; empty: a public client, unless it authenticates by private_key_jwt."""
     token_endpoint_auth_method: (
         Literal["client_secret_basic", "client_secret_post", "private_key_jwt", "none"] | None

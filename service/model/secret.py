@@ -8,23 +8,23 @@ import hmac
 from collections.abc import Collection
 from typing import Annotated
 
-from service.model import types
+from service.model import marks, types
 
 NEVER_MATCHES = bytes(32)
 """Compared if there is no secret, so that an unknown client takes as long as a known one."""
 
 
-class Secret(types.Confidential, frozen=True, kw_only=True):
+class Secret(marks.Confidential, frozen=True, kw_only=True):
     """A shared secret: a hash of it, or the secret itself where an algorithm needs it."""
 
-    sha256: Annotated[types.Sha256 | None, types.SECRET] = None
+    sha256: Annotated[types.Sha256 | None, marks.SECRET] = None
     """The SHA-256 hash of the secret, base64 or hex; `token-service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
-    sha512: Annotated[types.Sha512 | None, types.SECRET] = None
+    sha512: Annotated[types.Sha512 | None, marks.SECRET] = None
     """The SHA-512 hash of the secret, base64 or hex, as IdentityServer may have kept it."""
-    hash: Annotated[types.Text | None, types.SECRET] = None
+    hash: Annotated[types.Text | None, marks.SECRET] = None
     """A slow hash of the secret that another server has kept, in a format of `users.list[].password`, such as
     $pbkdf2-sha256$i=25000,l=32$… of Hydra or $2b$…. Replace the secret by one with sha256 when you can."""
-    value: Annotated[types.Text | None, types.SECRET] = None
+    value: Annotated[types.Text | None, marks.SECRET] = None
     """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
     description: str | None = None
     """A note for yourself."""

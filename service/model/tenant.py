@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 from service.protocol.typed_text import find_domain, normalize_domain
 
 CLAIM = "tenant"
@@ -20,7 +20,7 @@ _ANY_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 def _email_domain(value: str) -> str:
     domain = normalize_domain(value)
     if domain is None:
-        raise types.expected("the domain of e-mail addresses, such as acme.example")
+        raise marks.expected("the domain of e-mail addresses, such as acme.example")
     return domain
 
 
@@ -44,7 +44,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     providers: tuple[types.Text, ...] = ()
     """The identity providers of the tenant, the only ones that its login page offers. Their users belong to the tenant; where
     several tenants list a provider, its `tenant` claim decides, else the page that the user signed in at."""
-    domains: tuple[Annotated[str, types.After(_email_domain)], ...] = ()
+    domains: tuple[Annotated[str, marks.After(_email_domain)], ...] = ()
     """The domains of its users' e-mail addresses, such as acme.example. Where a request names no tenant, a login_hint of such a
     domain shows this tenant's login page."""
 

@@ -1,126 +1,28 @@
-"""The types of values in config.yaml: their forms, their checks and their JSON Schema.
-
-An annotation of a key holds what is read from a file by `service.config.convert`: a type, and marks of this file or of
-`msgspec.Meta`, which count from left to right.
-"""
+"""The types of values in config.yaml: their forms, their checks and their JSON Schema."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_origin
+from typing import Annotated, Literal, cast
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import Meta
 
 from service.model.local_text import LocalText, local_text
+from service.model.marks import After, Before, ReadBy, expected, unfit, written_as
 
 Network = IPv4Network | IPv6Network
-Location = tuple[str | int, ...]
-Kind = Literal[
-    "missing", "unknown", "text", "number", "bool", "list", "keys and values", "word", "other"
-]
-"""The reason why a value does not fit: a key that is missing or unknown, a value of another type, or another one."""
-
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _RFC_3339 = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
 _LONGEST_TEXT = 1000
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
-
-
-class Misfit(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that does not fit its key, or a key that is missing or unknown."""
-
-    kind: Kind
-    message: str
-    location: Location = ()
-    value: object = None
-    words: Collection[str] = ()
-    """The words of which it should be one."""
-    keys: Collection[str] = ()
-    """The keys that are possible beside it."""
-    unused: Collection[str] = ()
-    """Those of them that do not stand there."""
-    at_key: bool = False
-    """Whether the key itself is wrong, not its value."""
-    is_secret: bool = False
-    """Whether the value must not be shown."""
-
-
-class Unfit(ValueError):
-    """A value does not fit its type, for all these reasons."""
-
-    def __init__(self, *misfits: Misfit) -> None:
-        """Take the reasons, whose locations begin at the value."""
-        super().__init__(*(misfit.message for misfit in misfits))
-        self.misfits = misfits
-
-
-def expected(what: str, kind: Kind = "other", **details: Any) -> Unfit:
-    """Return the error that says what was expected; it never repeats the value, which may be a secret."""
-    return unfit(f"expected {what}", kind, **details)
-
-
-def unfit(message: str, kind: Kind = "other", **details: Any) -> Unfit:
-    """Return the error with a message of its own."""
-    return Unfit(Misfit(kind=kind, message=message, **details))
-
-
-class Before(msgspec.Struct, frozen=True):
-    """Prepares a value, as it is written, for its type."""
-
-    prepare: Callable[[object], object]
-
-
-class ReadBy(msgspec.Struct, frozen=True):
-    """Reads a value in place of its type; a relative path that it returns begins at the folder of the file."""
-
-    read: Callable[[object], object]
-
-
-class After(msgspec.Struct, frozen=True):
-    """Checks a value of its type, and returns it, maybe in another spelling."""
-
-    check: Callable[[Any], object]
-
-
-class WrittenAs(msgspec.Struct, frozen=True, eq=False):
-    """The forms in which a value may be written, each as JSON Schema."""
-
-    forms: tuple[Mapping[str, object], ...]
-
-
-def written_as(*forms: Mapping[str, object]) -> WrittenAs:
-    """Return the mark for these forms."""
-    return WrittenAs(forms)
-
-
-SECRET = "secret"
-"""Marks a key whose value is not shown."""
-
-
-class Confidential(msgspec.Struct, frozen=True):
-    """A struct that is printed without the fields that are marked SECRET."""
-
-    def __repr__(self) -> str:
-        shown = (
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in msgspec.structs.fields(self)
-            if not is_secret(field.type)
-        )
-        return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def is_secret(annotation: Any) -> bool:
-    """Return whether a value of this type must not be shown."""
-    return get_origin(annotation) is Annotated and SECRET in annotation.__metadata__
 
 
 def read_text(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Protocol, cast, runtime_checkable
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 from service.model.tenant import CLAIM as TENANT
 from service.protocol.errors import TemporarilyUnavailable
 from service.protocol.typed_text import trim_name
@@ -54,21 +54,21 @@ HASHED: Mapping[str, str] = {"password": "sign in", "ciba_user_code": "allow a C
 """The keys whose values are hashes, and what a user cannot do whose hash nothing here can verify."""
 
 
-class User(types.Confidential, frozen=True, kw_only=True):
+class User(marks.Confidential, frozen=True, kw_only=True):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
     sub: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_SUB, pattern="^[ -~]*$")]
     """The subject identifier, of ASCII characters, which must never change."""
     username: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""
-    password: Annotated[str | None, types.SECRET] = None
+    password: Annotated[str | None, marks.SECRET] = None
     """The hash of the password; `token-service hash-password` makes one, and docs/users.md lists the formats of other systems.
     null: no sign-in by password."""
     enabled: bool = True
     """false: the user cannot sign in, and the user's tokens are inactive."""
     tenant: str | None = None
     """The name of the user's tenant, which becomes the claim `tenant`; null: none, unless `claims` has one."""
-    ciba_user_code: Annotated[str | None, types.SECRET] = None
+    ciba_user_code: Annotated[str | None, marks.SECRET] = None
     """The Argon2 hash of the code without which no client may send the user a CIBA request; `token-service hash-password`
     makes it. null: there is no such code."""
     identities: tuple[Identity, ...] = ()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 from service.model.handle import digest
 
 SECRET_PREFIX = "whsec_"
@@ -25,7 +25,7 @@ def _read_secret(value: object) -> bytes:
             secret = b""
         if SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET:
             return secret
-    raise types.expected(
+    raise marks.expected(
         f"whsec_ and the base64 of {SHORTEST_SECRET} to {LONGEST_SECRET} random bytes, such as "
         "`echo whsec_$(openssl rand -base64 32)` prints it"
     )
@@ -33,18 +33,18 @@ def _read_secret(value: object) -> bytes:
 
 Secret = Annotated[
     bytes,
-    types.ReadBy(_read_secret),
-    types.written_as({"type": "string", "pattern": "^whsec_[A-Za-z0-9+/]{32,88}={0,2}$"}),
+    marks.ReadBy(_read_secret),
+    marks.written_as({"type": "string", "pattern": "^whsec_[A-Za-z0-9+/]{32,88}={0,2}$"}),
 ]
 
 
-class Webhook(types.Confidential, frozen=True, kw_only=True):
+class Webhook(marks.Confidential, frozen=True, kw_only=True):
     """A receiver of audit events."""
 
     url: types.WebUrl
     """The URL to which each event is posted; https except on loopback. Events wait for a URL: with another one here, those of
     the former one go there only if `replaces` names it."""
-    secrets: Annotated[tuple[Secret, ...], types.SECRET, msgspec.Meta(min_length=1, max_length=10)]
+    secrets: Annotated[tuple[Secret, ...], marks.SECRET, msgspec.Meta(min_length=1, max_length=10)]
     """The secrets that sign, `whsec_` and base64 of at least 24 random bytes, best as ${file:…}; several while they rotate:
     each makes a signature of its own."""
     kinds: Annotated[

@@ -16,7 +16,7 @@ from service.identity.factors.passkey_challenges import MAX_CREDENTIAL_ID, Passk
 from service.identity.factors.passkeys import MAX_PASSKEYS
 from service.identity.factors.totp import STEP
 from service.model.factors import Passkey, Totp
-from service.model.types import Confidential
+from service.model.marks import Confidential
 from service.model.user import MAX_SUB
 from service.protocol.octets import base64url, decode_base64url
 from service.takeover.reading import Unreadable, read_members

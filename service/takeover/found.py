@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from service.model import types
+from service.model import marks
 from service.takeover.node import Misplaced
 from service.takeover.report import Report
 
@@ -31,7 +31,7 @@ _NO_FACTORS: Mapping[str, object] = {}
 _NO_PLACES: Mapping[tuple[str, str], str] = {}
 
 
-class SecretText(types.Confidential, frozen=True):
+class SecretText(marks.Confidential, frozen=True):
     """A text that has to stay readable, and so becomes a file of its own: as a value in an entry."""
 
     text: str

@@ -13,8 +13,8 @@ from service.config.convert import convert
 from service.config.judge import judge
 from service.config.problem import Finding, Location
 from service.config.reading.values import Value
+from service.model.marks import Unfit
 from service.model.password_hash import UnusableHash, parse_hash
-from service.model.types import Unfit
 from service.model.user import Identity, User, fold_username
 from service.start.checks import START_RULES
 from service.start.load import builtin_catalogue

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from service.model.client import Client
-from service.model.types import SECRET, Confidential
+from service.model.marks import SECRET, Confidential
 from service.protocol.errors import ServerError
 from service.protocol.octets import base64url
 from service.protocol.redirect_uri import sector_identifier

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from service.config.problem import Finding, nearest, report_unknown, warning
 from service.config.schema.file import ConfigurationFile
 from service.events.event import Event
-from service.model.types import Location
+from service.model.marks import Location
 from service.model.webhook import Webhook
 from service.protocol.uris import is_loopback, is_unencrypted
 from service.webhooks.kinds import WILDCARD, find_matches, find_sent, find_to_be_named

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from service.config.convert import convert
 from service.config.schema.file import ConfigurationFile
-from service.model import types
+from service.model import marks, types
 from service.model.client_entry import ClientEntry
 
 WORDS = st.sampled_from([*ClientEntry.__struct_fields__, "https://a.example", "10s", "\ud800"])
@@ -35,25 +35,25 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     lifetime: types.Lifetime = 60
 
 
-class Whole(types.Confidential, frozen=True, kw_only=True):
+class Whole(marks.Confidential, frozen=True, kw_only=True):
     """A struct with a key of each kind."""
 
     part: Part
     parts: tuple[Part, ...] = ()
     kinds: frozenset[Literal["one", "two"]] = frozenset()
     links: dict[types.ShortName, types.WebUrl] = msgspec.field(default_factory=dict)
-    password: Annotated[str | None, types.SECRET] = None
+    password: Annotated[str | None, marks.SECRET] = None
     either: Annotated[First | Second | None, "a mark of somebody else"] = None
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
-def misfits_of(value: object, annotation: object = Whole) -> list[types.Misfit]:
-    with pytest.raises(types.Unfit) as refused:
+def misfits_of(value: object, annotation: object = Whole) -> list[marks.Misfit]:
+    with pytest.raises(marks.Unfit) as refused:
         convert(value, annotation)
     return [*refused.value.misfits]
 
 
-def places(misfits: Iterable[types.Misfit]) -> list[str]:
+def places(misfits: Iterable[marks.Misfit]) -> list[str]:
     return [".".join(map(str, misfit.location)) for misfit in misfits]
 
 
@@ -106,17 +106,17 @@ def test_secret_is_neither_in_messages_nor_printed() -> None:
 
 def test_struct_that_would_show_its_secret_is_refused() -> None:
     class Telltale(msgspec.Struct, frozen=True):
-        password: Annotated[str, types.SECRET]
+        password: Annotated[str, marks.SECRET]
 
     with pytest.raises(TypeError, match="would show them"):
         convert({"password": "a"}, Telltale)
 
 
-def attempt(value: object, annotation: Any) -> types.Unfit | None:
+def attempt(value: object, annotation: Any) -> marks.Unfit | None:
     """Return the refusal; anything else than a struct or a refusal fails the test."""
     try:
         made = convert(value, annotation)
-    except types.Unfit as error:
+    except marks.Unfit as error:
         return error
     assert isinstance(made, annotation)
     return None

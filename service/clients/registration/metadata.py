@@ -21,8 +21,9 @@ from service.model.client import Client
 from service.model.client_entry import ClientEntry, Mark
 from service.model.client_metadata import RegisteredClient, marked, registered_names
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
+from service.model.marks import Unfit
 from service.model.secret import Secret
-from service.model.types import Text, Unfit, WebUrl
+from service.model.types import Text, WebUrl
 from service.protocol import errors
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import InvalidClientMetadata

@@ -21,7 +21,7 @@ from service.clock import clock
 from service.events.clients import ClientDeleted, ClientRegistered, ClientUpdated
 from service.events.event import Emit
 from service.keys.jose import looks_like_jwt
-from service.model import types
+from service.model import marks
 from service.model.client_metadata import RegisteredClient, new_client_id, selector_of
 from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient, HttpRequest, Unreachable
@@ -41,12 +41,12 @@ _READ_ONLY = (
 )
 
 
-class Registration(types.Confidential, frozen=True, kw_only=True):
+class Registration(marks.Confidential, frozen=True, kw_only=True):
     """A registration for its client; the store knows neither token nor secret."""
 
     record: RegisteredClient
-    access_token: Annotated[str, types.SECRET]
-    secret: Annotated[str | None, types.SECRET]
+    access_token: Annotated[str, marks.SECRET]
+    secret: Annotated[str | None, marks.SECRET]
     """The client's secret, if it is new or the client has just sent it."""
 
 

@@ -19,7 +19,7 @@ from service.config.schema.server import (
 )
 from service.config.schema.store import Store
 from service.config.schema.users import Users
-from service.model import resources, types
+from service.model import marks, resources, types
 from service.model.admin import Admin
 from service.model.authentication_context import AuthenticationContext, Mfa
 from service.model.backchannel import Ciba
@@ -46,12 +46,12 @@ def _with_builtin_claims(value: object) -> object:
     return {"user_claims": resources.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
 
 
-class Registration(types.Confidential, frozen=True, kw_only=True):
+class Registration(marks.Confidential, frozen=True, kw_only=True):
     """Dynamic registration of clients (RFC 7591, RFC 7592)."""
 
     enabled: bool = False
     """true: clients may register themselves."""
-    initial_access_token_sha256: Annotated[tuple[types.Sha256, ...], types.SECRET] = ()
+    initial_access_token_sha256: Annotated[tuple[types.Sha256, ...], marks.SECRET] = ()
     """SHA-256 hashes of the tokens that allow a registration; `token-service hash-secret` prints the hash between the
     quotes. Empty: anyone may register a client, but not for CIBA."""
     client_lifetime: types.Lifetime | None = None
@@ -112,7 +112,7 @@ class Ui(msgspec.Struct, frozen=True, kw_only=True):
     forgot_password, and `prompt=create` to register, with the URL `return_to` at which the user then signs in."""
 
 
-class Settings(types.Confidential, frozen=True, kw_only=True):
+class Settings(marks.Confidential, frozen=True, kw_only=True):
     """The settings that a reload cannot change."""
 
     issuer: types.WebUrl
@@ -126,7 +126,7 @@ class Settings(types.Confidential, frozen=True, kw_only=True):
     signing: Signing = Signing()
     session: Session = Session()
     limits: Limits = Limits()
-    pairwise_salt: Annotated[Annotated[str, msgspec.Meta(min_length=16)] | None, types.SECRET] = (
+    pairwise_salt: Annotated[Annotated[str, msgspec.Meta(min_length=16)] | None, marks.SECRET] = (
         None
     )
     """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
@@ -169,11 +169,11 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
     api_scopes: tuple[resources.ApiScope, ...] = ()
     """Scope values of APIs, if there is more to say of them than their name."""
     identity_resources: tuple[
-        Annotated[resources.IdentityResource, types.Before(_with_builtin_claims)], ...
+        Annotated[resources.IdentityResource, marks.Before(_with_builtin_claims)], ...
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
-    clients: tuple[Annotated[ClientEntry, types.Before(with_profile_defaults)], ...] = ()
+    clients: tuple[Annotated[ClientEntry, marks.Before(with_profile_defaults)], ...] = ()
     """The applications that may get tokens."""
     extension_grants: tuple[ExtensionGrantRegistration, ...] = ()
     """Handlers of further grant types; `delegation` is built in."""
@@ -207,9 +207,9 @@ class ConfigurationFile(Settings, frozen=True, kw_only=True):
     """Second factors: who needs one, and when it is enrolled."""
 
     @property
-    def looks(self) -> Mapping[types.Location, Ui | Tenant]:
+    def looks(self) -> Mapping[marks.Location, Ui | Tenant]:
         """The look of pages, by the place of its section: everybody's, and those of tenants."""
-        looks: dict[types.Location, Ui | Tenant] = {("ui",): self.ui}
+        looks: dict[marks.Location, Ui | Tenant] = {("ui",): self.ui}
         for at, tenant in enumerate(self.tenants):
             looks["tenants", at] = tenant
         return looks

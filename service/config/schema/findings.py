@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from service.config.problem import Finding, Location, find_closest, nearest
 from service.config.schema.familiar_keys import find_familiar
-from service.model.types import Misfit, Unfit
+from service.model.marks import Misfit, Unfit
 
 _MOST_LISTED = 20
 """As many keys as fit into a hint."""

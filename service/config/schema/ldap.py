@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 
 NAME, USER_DN = "{username}", "{dn}"
 """The placeholders of the user's name and DN in templates of DNs and filters."""
@@ -33,13 +33,13 @@ def _ldap_url(value: str) -> str:
     except ValueError:
         is_ldap_url = False
     if not is_ldap_url or re.search(r"[\s\x00-\x1f\x7f]", value):
-        raise types.expected("a URL such as ldaps://ldap.example.com or ldap://127.0.0.1:389")
+        raise marks.expected("a URL such as ldaps://ldap.example.com or ldap://127.0.0.1:389")
     return value
 
 
 def _of_one_kind(values: tuple[str, ...]) -> tuple[str, ...]:
     if len({value.partition(":")[0] for value in values}) > 1:
-        raise types.expected("either ldap:// URLs or ldaps:// URLs")
+        raise marks.expected("either ldap:// URLs or ldaps:// URLs")
     return values
 
 
@@ -50,7 +50,7 @@ def _filter(value: str) -> str:
         if depth < 0:
             break
     if depth or not (value.startswith("(") and value.endswith(")")):
-        raise types.expected("a filter in parentheses, such as (objectClass=person) (RFC 4515)")
+        raise marks.expected("a filter in parentheses, such as (objectClass=person) (RFC 4515)")
     return value
 
 
@@ -64,7 +64,7 @@ class LdapGroups(msgspec.Struct, frozen=True, kw_only=True):
     request to the directory each time."""
     base: types.Text | None = None
     """The DN below which groups count; those elsewhere are left out. null: all count."""
-    filter: Annotated[types.Text, types.After(_filter)] = (
+    filter: Annotated[types.Text, marks.After(_filter)] = (
         "(|(member={dn})(uniqueMember={dn})(memberUid={username}))"
     )
     """The filter that finds the groups of a user, where `attribute` is null; `{dn}` and `{username}` are the user's. It finds
@@ -74,13 +74,13 @@ class LdapGroups(msgspec.Struct, frozen=True, kw_only=True):
     so set `base` to a place where only administrators make groups."""
 
 
-class Ldap(types.Confidential, frozen=True, kw_only=True):
+class Ldap(marks.Confidential, frozen=True, kw_only=True):
     """The directory that users come from; a password is verified by a bind there (RFC 4513 §5.1.3)."""
 
     urls: Annotated[
-        tuple[Annotated[str, types.After(_ldap_url)], ...],
+        tuple[Annotated[str, marks.After(_ldap_url)], ...],
         msgspec.Meta(min_length=1),
-        types.After(_of_one_kind),
+        marks.After(_of_one_kind),
     ]
     """The servers, such as ldaps://ldap.example.com; the next one is asked where one cannot be reached."""
     starttls: bool = True
@@ -91,11 +91,11 @@ class Ldap(types.Confidential, frozen=True, kw_only=True):
     fits no authority or another host name is refused."""
     bind_dn: types.Text | None = None
     """The DN of the account that looks users up; it needs to read them and nothing else. null: look-ups are anonymous."""
-    bind_password: Annotated[str, types.SECRET] = ""
+    bind_password: Annotated[str, marks.SECRET] = ""
     """The password of that account, such as ${file:/run/secrets/ldap}."""
     base: types.Text
     """The DN below which users are, such as ou=people,dc=example,dc=com."""
-    filter: Annotated[types.Text, types.After(_filter)] = "(objectClass=person)"
+    filter: Annotated[types.Text, marks.After(_filter)] = "(objectClass=person)"
     """The filter that every user meets. Others are unknown, and their tokens inactive, so that it can also restrict the service
     to some users: (memberOf=cn=staff,ou=groups,dc=example,dc=com)."""
     username: Annotated[tuple[types.AttributeName, ...], msgspec.Meta(min_length=1)] = ("uid",)

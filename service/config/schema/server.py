@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
 
@@ -17,7 +17,7 @@ def _workers(value: object) -> int:
         return os.cpu_count() or 1
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise types.expected("a number of processes, or auto")
+    raise marks.expected("a number of processes, or auto")
 
 
 class Tls(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +44,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """The port to listen on."""
     workers: Annotated[
         int,
-        types.ReadBy(_workers),
-        types.written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
+        marks.ReadBy(_workers),
+        marks.written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
     ] = 1
     """The number of processes; `auto` is one per core."""
     trusted_proxies: tuple[types.NetworkRange, ...] = ()
@@ -111,7 +111,7 @@ class VerifyOnly(msgspec.Struct, frozen=True, kw_only=True):
     """The time from which on they verify nothing: when the last token of that server has expired."""
 
 
-class Signing(types.Confidential, frozen=True, kw_only=True):
+class Signing(marks.Confidential, frozen=True, kw_only=True):
     """The keys that sign tokens, and their rotation."""
 
     algorithms: Annotated[tuple[types.SigningAlgorithm, ...], msgspec.Meta(min_length=1)] = (
@@ -127,7 +127,7 @@ class Signing(types.Confidential, frozen=True, kw_only=True):
     keys, and list them under keys."""
     keys: tuple[SigningKey, ...] = ()
     """Your own keys, for source: files."""
-    encryption_key: Annotated[types.EncryptionKeys, types.SECRET] = ()
+    encryption_key: Annotated[types.EncryptionKeys, marks.SECRET] = ()
     """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `token-service new-key`
     makes one. To change it, write a list: the first key encrypts, all of them decrypt. Restart all replicas with [old, new], and
     then all with [new, old]. `token-service keys reencrypt` encrypts with the first one what the others did; then remove

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import msgspec
 
-from service.model import types
+from service.model import marks, types
 
 _SINGLE = ("redis", "rediss")
 _SCHEMES = (
@@ -26,21 +26,21 @@ def _store_url(value: object) -> str:
         or value.partition("://")[0] not in _SCHEMES
         or "://" not in value
     ):
-        raise types.expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
+        raise marks.expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
     if value.split() != [value]:
-        raise types.expected(f"a store URL without white space; {_CREDENTIALS}")
+        raise marks.expected(f"a store URL without white space; {_CREDENTIALS}")
     try:
         url = urlsplit(value)
         hosts = [urlsplit(f"//{host}") for host in url.netloc.rpartition("@")[2].split(",")]
         [host.port for host in hosts]
     except ValueError:
         message = f"a store URL whose ports are numbers up to 65535; {_CREDENTIALS}"
-        raise types.expected(message) from None
+        raise marks.expected(message) from None
     _check_hosts(url, hosts)
     if url.fragment or not _ends_in_a_database(url):
-        raise types.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
+        raise marks.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
     if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
-        raise types.expected(
+        raise marks.expected(
             "the master's name after the sentinels: redis+sentinel://h:p,h:p/service"
         )
     _check_options(url)
@@ -49,13 +49,13 @@ def _store_url(value: object) -> str:
 
 def _check_hosts(url: SplitResult, hosts: Sequence[SplitResult]) -> None:
     if len(hosts) > 1 and not all(host.hostname for host in hosts):
-        raise types.expected("a host before and after each comma of this store URL")
+        raise marks.expected("a host before and after each comma of this store URL")
     if url.scheme in _SINGLE and len(hosts) > 1:
-        raise types.expected("one host in this store URL; several are redis+sentinel or +cluster")
+        raise marks.expected("one host in this store URL; several are redis+sentinel or +cluster")
     if url.scheme == "unix" and hosts[0].netloc:
-        raise types.expected("a path with a / before it: unix:///run/redis/redis.sock")
+        raise marks.expected("a path with a / before it: unix:///run/redis/redis.sock")
     if url.scheme.endswith("+cluster") and url.path.strip("/").isdecimal():
-        raise types.expected("nothing after the hosts of a Cluster, which has one database only")
+        raise marks.expected("nothing after the hosts of a Cluster, which has one database only")
 
 
 def _ends_in_a_database(url: SplitResult) -> bool:
@@ -76,15 +76,15 @@ def _check_options(url: SplitResult) -> None:
     options = parse_qsl(url.query, keep_blank_values=True)
     given = dict(options)
     if len(given) < len(options):
-        raise types.expected("each option of this store URL once")
+        raise marks.expected("each option of this store URL once")
     if not given.keys() <= set(allowed):
-        raise types.expected(
+        raise marks.expected(
             f"no other options in this store URL than {', '.join(allowed) or 'none'}"
         )
     if given.get("ssl_cert_reqs", "required") not in _CERT_REQS:
-        raise types.expected(f"ssl_cert_reqs to be one of {', '.join(_CERT_REQS)}")
+        raise marks.expected(f"ssl_cert_reqs to be one of {', '.join(_CERT_REQS)}")
     if "ssl_keyfile" in given and not given.get("ssl_certfile"):
-        raise types.expected("ssl_certfile beside ssl_keyfile in this store URL")
+        raise marks.expected("ssl_certfile beside ssl_keyfile in this store URL")
 
 
 def _allowed_options(url: SplitResult) -> list[str]:
@@ -103,18 +103,18 @@ def _duration_or_never(value: object) -> object:
     try:
         return types.read_duration(value)
     except ValueError:
-        raise types.expected("never, whole seconds, or a duration such as 90s or 15m") from None
+        raise marks.expected("never, whole seconds, or a duration such as 90s or 15m") from None
 
 
-class Store(types.Confidential, frozen=True, kw_only=True):
+class Store(marks.Confidential, frozen=True, kw_only=True):
     """The Redis that keeps sessions, tokens and keys."""
 
     url: Annotated[
-        str, types.ReadBy(_store_url), types.written_as({"type": "string"}), types.SECRET
+        str, marks.ReadBy(_store_url), marks.written_as({"type": "string"}), marks.SECRET
     ] = "memory://"
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
-    password: Annotated[types.Text | None, types.SECRET] = None
+    password: Annotated[types.Text | None, marks.SECRET] = None
     """The password, as it is, such as ${file:/run/secrets/redis}: in the URL it would have to be percent-encoded. A name, where Redis
     has users, stays in the URL: redis://name@host."""
     credential_provider: types.PluginName | None = None
@@ -128,8 +128,8 @@ class Store(types.Confidential, frozen=True, kw_only=True):
     """The longest time for one command; all store work of one request ends within twice this."""
     unready_after: Annotated[
         int | Literal["never"],
-        types.ReadBy(_duration_or_never),
-        types.written_as(
+        marks.ReadBy(_duration_or_never),
+        marks.written_as(
             {"type": "integer", "minimum": 0},
             {"type": "string", "pattern": "^(never|[0-9]+[smhd]?)$"},
         ),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from service.config.schema.ldap import Ldap
-from service.model import types
+from service.model import marks, types
 from service.model.user import User
 
 SOURCES: Mapping[str, str] = {
@@ -25,21 +25,21 @@ It has `find_problems(settings)` for `check`, and `open_source(settings, tools)`
 
 def _source(value: str) -> str:
     if value != "file" and value not in SOURCES and ":" not in value:
-        raise types.expected(
+        raise marks.expected(
             f"{', '.join(['file', *SOURCES])}, or the import path of a UserStore such as "
             "my_package.users:MyUsers"
         )
     return value
 
 
-class HttpUsers(types.Confidential, frozen=True, kw_only=True):
+class HttpUsers(marks.Confidential, frozen=True, kw_only=True):
     """A service of yours that knows the users, and verifies their passwords; docs/users.md describes its two requests."""
 
     find_url: types.WebUrl
     """The URL that finds a user by user name, subject or e-mail address."""
     verify_url: types.WebUrl
     """The URL that verifies a password."""
-    bearer_token: Annotated[str, types.SECRET] = ""
+    bearer_token: Annotated[str, marks.SECRET] = ""
     """A secret that is sent with each request as `Authorization: Bearer`, such as ${file:/run/secrets/users}. Give this, a
     certificate, or both."""
     identities: bool = False
@@ -90,13 +90,13 @@ class SqlQueries(msgspec.Struct, frozen=True, kw_only=True):
     """Writes :enabled, true or false, of the user :sub."""
 
 
-class SqlUsers(types.Confidential, frozen=True, kw_only=True):
+class SqlUsers(marks.Confidential, frozen=True, kw_only=True):
     """The users of an SQL database, for source: sql."""
 
-    url: Annotated[types.Text, types.SECRET]
+    url: Annotated[types.Text, marks.SECRET]
     """The database, as SQLAlchemy writes it with an asynchronous driver: postgresql+asyncpg://name:password@host/database,
     mysql+asyncmy://…, sqlite+aiosqlite:////folder/file. Options of the driver follow behind a question mark."""
-    password: Annotated[types.Text | None, types.SECRET] = None
+    password: Annotated[types.Text | None, marks.SECRET] = None
     """The password, as it is, such as ${file:/run/secrets/users}: in the URL it would have to be percent-encoded."""
     table: types.Text | None = None
     """The table or view with the users; null: the queries below find them."""
@@ -125,7 +125,7 @@ class SqlUsers(types.Confidential, frozen=True, kw_only=True):
 class Users(msgspec.Struct, frozen=True, kw_only=True):
     """The users of this service itself, and how long another system that knows them may take to answer."""
 
-    source: Annotated[str, types.After(_source)] = "file"
+    source: Annotated[str, marks.After(_source)] = "file"
     """file: the list below; sql: a database; ldap: a directory; http: a service of yours; or the import path of a UserStore."""
     sql: SqlUsers | None = None
     """The database, for source: sql."""
