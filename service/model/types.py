@@ -11,12 +11,12 @@ from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Literal, cast
-from urllib.parse import urlsplit
 
 from msgspec import Meta
 
 from service.model.local_text import LocalText, local_text
 from service.model.marks import After, Before, ReadBy, expected, unfit, written_as
+from service.protocol.uris import is_web_url
 
 Network = IPv4Network | IPv6Network
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -97,12 +97,7 @@ def _encryption_keys(value: object) -> tuple[bytes, ...]:
 
 
 def _web_url(value: str) -> str:
-    try:
-        url = urlsplit(value)
-        is_web_url = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-    except ValueError:
-        is_web_url = False
-    if not is_web_url or re.search(r"[\s\x00-\x1f\x7f]", value):
+    if not is_web_url(value):
         raise expected("an absolute http or https URL")
     return value
 

@@ -15,6 +15,7 @@ _ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 _NO_URL = re.compile(r"[\x00-\x20\x7f#]")
 """Characters that no URL without a fragment holds; Python leaves some of it out where it splits one."""
+_SPACE_OR_CONTROL = re.compile(r"[\s\x00-\x1f\x7f]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_CLIENT_ID_URL = 256
 _CLIENT_ID_URL = re.compile(
@@ -36,6 +37,13 @@ def split_uri(uri: str) -> SplitResult | None:
     except ValueError:
         return None
     return None if port == 0 else parts
+
+
+def is_web_url(text: str) -> bool:
+    """Return whether the text is an absolute http or https URL."""
+    parts = split_uri(text)
+    is_absolute = parts is not None and parts.scheme in {"http", "https"} and bool(parts.hostname)
+    return is_absolute and not _SPACE_OR_CONTROL.search(text)
 
 
 def is_loopback(host: str) -> bool:

@@ -131,6 +131,10 @@ BAD_METADATA = {
     "no token endpoint": {"token_endpoint": None},
     "a file": {"jwks_uri": "file:///etc/passwd"},
     "a number": {"authorization_endpoint": 5},
+    "a line break": {"authorization_endpoint": "http://127.0.0.1/\r\nSet-Cookie: evil=1"},
+    "a control character": {"authorization_endpoint": "http://127.0.0.1/\x00"},
+    "a port that is too high": {"authorization_endpoint": "http://127.0.0.1:65536/"},
+    "no host": {"userinfo_endpoint": "http:///userinfo"},
     "no way to authenticate": {"token_endpoint_auth_methods_supported": ["private_key_jwt"]},
 }
 

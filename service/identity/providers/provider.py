@@ -18,6 +18,7 @@ from service.keys.jose import VerifiedClaims
 from service.model.identity_provider import IdentityProvider
 from service.model.outgoing import HttpAnswer, HttpClient, HttpRequest, Unreachable
 from service.protocol.json_input import parse_json
+from service.protocol.uris import is_web_url
 from service.single_flight import SingleFlight
 
 T = TypeVar("T")
@@ -177,9 +178,12 @@ def _parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
     metadata = parse_body(body, ProviderMetadata, unusable)
     if metadata.issuer != issuer:
         raise ProviderUnavailable("its metadata is that of another issuer")
-    schemes = ("https://", "http://") if urlsplit(issuer).scheme == "http" else ("https://",)
     urls = [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri]
-    if not all(url.startswith(schemes) for url in (*urls, metadata.userinfo_endpoint or urls[0])):
+    urls.append(metadata.userinfo_endpoint or metadata.token_endpoint)
+    if not all(map(is_web_url, urls)):
+        raise ProviderUnavailable("its metadata holds an endpoint that is no URL")
+    schemes = ("https://", "http://") if urlsplit(issuer).scheme == "http" else ("https://",)
+    if not all(url.startswith(schemes) for url in urls):
         raise ProviderUnavailable("its metadata holds a URL that is not https")
     return metadata
 
