@@ -27,6 +27,7 @@ from service.model.user import (
     fold_username,
     is_in_store,
 )
+from service.protocol.claims import find_text
 from service.tokens.permitted import find_user_claims
 
 
@@ -186,5 +187,4 @@ class Subjects(msgspec.Struct, frozen=True, kw_only=True):
         if is_in_store(session.idp, session.user_claims):
             user = await self.users.by_subject(session.subject)
             return user.username if user is not None else None
-        name = session.user_claims.get("preferred_username") or session.user_claims.get("email")
-        return str(name) if name else None
+        return find_text(session.user_claims, "preferred_username", "email")

@@ -62,6 +62,12 @@ def find_claim(claims: Mapping[str, object], name: str, locales: Collection[str]
     return next((spelled for one in wanted if (spelled := _find_spelling(claims, one))), name)
 
 
+def find_text(claims: Mapping[str, object], *names: str) -> str | None:
+    """Return the first of these claims that is a text; another system may send any value (OIDC Core §5.1)."""
+    found = (claims.get(name) for name in names)
+    return next((value for value in found if isinstance(value, str) and value), None)
+
+
 def read_verifications(claims: Mapping[str, object]) -> dict[str, object]:
     """Return another issuer's claims with `email_verified` and `phone_number_verified` as booleans (OIDC Core §5.1).
 

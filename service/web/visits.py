@@ -20,6 +20,7 @@ from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.model.tenant import Tenant
 from service.protocol.authorization_request import SIGNED_OUT
+from service.protocol.claims import find_text
 from service.protocol.errors import InvalidRequest, OAuthError, TemporarilyUnavailable
 from service.protocol.params import Params
 from service.protocol.paths import ACCOUNT, LOGIN, REQUESTS, SECOND_FACTOR, SECURITY
@@ -263,7 +264,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
         if visitor.session is None:
             return {"name": "", "username": ""}
         username = await self.visitors.subjects.find_username(visitor.session) or ""
-        name = visitor.user_claims.get("name") or username or visitor.session.subject
+        name = find_text(visitor.user_claims, "name") or username or visitor.session.subject
         return {"name": name, "username": username}
 
     def mark(self, answer: Answer, visitor: Visitor) -> Answer:

@@ -305,3 +305,12 @@ class TestMutualTls:
             assert (await sign_in(service, "alice")).refusal == AWAY
             ours.issue("CN=token-service").write(file)
             assert (await sign_in(service, "alice")).status == 200
+
+
+@pytest.mark.rfc("openid-core#5.1")
+async def test_pages_show_a_user_whose_name_is_no_text_by_the_user_name(
+    browser: Browser, people: PeopleServer
+) -> None:
+    people.people.append(person("3", "carol", claims={"name": ["Carol"], "tenant": {"a": "b"}}))
+    page = await browser.log_in(await browser.get("/account"), "carol")
+    assert "<strong>carol</strong>" in page.text

@@ -11,6 +11,7 @@ from service.model.authorization import Authorization
 from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.user import TokenUsers, is_any_met
+from service.protocol.claims import find_text
 from service.protocol.octets import random_text
 from service.store.stores import Stores
 from service.tokens.permitted import find_user_claims, may_use, with_identity
@@ -101,6 +102,6 @@ class Operators(msgspec.Struct, frozen=True, kw_only=True):
         return Operator(
             cookie=cookie,
             person=person,
-            name=str(claims.get("name") or claims.get("preferred_username") or person.subject),
+            name=find_text(claims, "name", "preferred_username") or str(person.subject),
             may_write=is_any_met(admin.writers, known),
         )

@@ -25,6 +25,7 @@ from service.model.handle import digest, is_selector
 from service.model.session import Session
 from service.model.user import Identity, User
 from service.protocol.authorization_details import types_of
+from service.protocol.claims import find_text
 from service.protocol.errors import InvalidRequest
 from service.store.records import Index, read_page
 from service.store.stores import Stores
@@ -213,12 +214,11 @@ class UserViews(msgspec.Struct, frozen=True, kw_only=True):
         sessions, grants = await self._count(sub)
         locked_until = await self.guesses.find_locked_until(sub)
         claims = user.claims if user else session.user_claims if session else {}
-        named = claims.get("preferred_username") or claims.get("email")
         tenant = claims.get("tenant")
         known = usable_hash(user.password) if user else None
         return UserView(
             sub=sub,
-            username=user.username if user else str(named) if named else None,
+            username=user.username if user else find_text(claims, "preferred_username", "email"),
             enabled=user is None or user.enabled,
             tenant=tenant if isinstance(tenant, str) else None,
             source=self.source if user else session.idp if session else "unknown",
