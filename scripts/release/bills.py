@@ -30,7 +30,6 @@ READ = re.compile(
     r"|app/\.venv/pyvenv\.cfg|app/\.venv/lib/[^/]+/site-packages/[^/]+\.dist-info/.*)$"
 )
 """The files of an image that tell what is in it."""
-BUILD_GROUP = re.compile(r"# +(?:via )?aiohttp-token-service \(pyproject\.toml:install\)")
 REASON = re.compile(
     r"^    # +(?:via )?(?!-c )(\S+ \(pyproject\.toml[^)]*\)|[a-z0-9._-]+)$", re.MULTILINE
 )

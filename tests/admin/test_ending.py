@@ -17,7 +17,7 @@ from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import register
-from tests.driving.registry import client_in, password_of
+from tests.driving.registry import client_in, password_of, user_in
 from tests.driving.service import Answer, RunningService
 from tests.factors.phone import Phone
 from tests.logout.relying_party import relying_party
@@ -32,8 +32,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     config["limits"] = {"login_failures": 2}
     config["clients"].append(ciba_client("till", client_in(config, "web")["client_secrets"]))
-    bob = next(user for user in config["users"]["list"] if user["username"] == "bob")
-    bob["ciba_user_code"] = password_of("code")
+    user_in(config, "bob")["ciba_user_code"] = password_of("code")
     return config
 
 

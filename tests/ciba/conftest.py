@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ciba.consumption import Device, Listener, ciba_client, listener
-from tests.driving.registry import client_in, password_of
+from tests.driving.registry import client_in, password_of, user_in
 from tests.driving.service import RunningService
 from tests.request_objects.sending import jwks
 
@@ -41,8 +41,7 @@ def config(config: dict[str, Any], party: Listener) -> dict[str, Any]:
         ),
         ciba_client("foreign", secrets, enable_local_login=False),
     ]
-    bob = next(user for user in config["users"]["list"] if user["username"] == "bob")
-    bob["ciba_user_code"] = password_of("code")
+    user_in(config, "bob")["ciba_user_code"] = password_of("code")
     config["authentication_contexts"] = [
         {"acr": "password", "amr": ["pwd"]},
         {"acr": "strong", "amr": ["pwd", "otp"]},

@@ -50,10 +50,6 @@ class SentinelSet:
         return next(each for each in self.servers if each.port == int(port))
 
     @property
-    def master_process(self) -> subprocess.Popen[bytes]:
-        return self.master.process
-
-    @property
     def replicas(self) -> list[TcpRedis]:
         """The others, alive or not."""
         master = self.master

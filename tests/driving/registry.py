@@ -35,6 +35,12 @@ def client_in(configuration: dict[str, Any], client_id: str) -> dict[str, Any]:
     return next(client for client in configuration["clients"] if client["client_id"] == client_id)
 
 
+def user_in(configuration: dict[str, Any], username: str) -> dict[str, Any]:
+    """One user's entry, to be changed."""
+    users: list[dict[str, Any]] = configuration["users"]["list"]
+    return next(user for user in users if user["username"] == username)
+
+
 def secret_of(name: str) -> str:
     """The secret of a client or API resource of the tests."""
     return f"{name}-secret"

@@ -15,7 +15,7 @@ from tests.conftest import Start
 from tests.driving.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import client_in, fresh_configuration
+from tests.driving.registry import client_in, fresh_configuration, user_in
 from tests.driving.service import RunningService, claims_in
 from tests.factors.keyring import enrol, options_in, send, use
 from tests.factors.phone import ALICE
@@ -263,8 +263,7 @@ async def test_passkey_signs_in_to_a_client_of_its_users_tenant_alone(
 ) -> None:
     configuration = fresh_configuration() | {"tenants": [{"name": "acme"}, {"name": "beta"}]}
     client_in(configuration, "web")["tenants"] = ["acme"]
-    (alice,) = [one for one in configuration["users"]["list"] if one["username"] == "alice"]
-    alice["tenant"] = tenant
+    user_in(configuration, "alice")["tenant"] = tenant
     service = await start(configuration)
     browser, mine = Browser(service.issuer), await enrol(service)
     page = await use(browser, await ClientApp(service, browser).authorize(), mine)

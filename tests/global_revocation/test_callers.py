@@ -22,9 +22,8 @@ from tests.global_revocation.okta import (
     iss_sub,
     opaque,
 )
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import provider_entry
+from tests.identity_providers.journey import ComeBack, provider_entry
 
 pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#5")
 

@@ -13,8 +13,8 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import claims_in
 from tests.global_revocation.okta import Okta, email, iss_sub, opaque
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
+from tests.identity_providers.journey import ComeBack
 from tests.logout.relying_party import RelyingParty
 
 pytestmark = pytest.mark.rfc("global-token-revocation#3.2", "global-token-revocation#3.3")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.driving.listening import listening
 from tests.driving.registry import fresh_configuration, hashed
 from tests.driving.service import RunningService
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import CALLBACK, Journey, provider_entry
+from tests.identity_providers.journey import CALLBACK, ComeBack, Journey, provider_entry
 
 
 @dataclass
@@ -76,9 +76,6 @@ def faked_config(fake: FakeProvider) -> dict[str, Any]:
     configuration = fresh_configuration()
     configuration["identity_providers"] = [provider_entry(fake.issuer)]
     return configuration
-
-
-ComeBack = Callable[..., Awaitable[Page]]
 
 
 @pytest.fixture

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import REDIRECT_URIS, ClientApp
-from tests.driving.service import Answer, RunningService
+from tests.driving.service import Answer, RunningService, claims_in
 
 CALLBACK = "/account/provider/callback"
+ComeBack = Callable[..., Awaitable[Page]]
 
 
 def provider_entry(issuer: str, **changes: Any) -> dict[str, Any]:
@@ -85,3 +86,9 @@ async def userinfo(service: RunningService, tokens: Answer) -> dict[str, Any]:
     """The answer of userinfo to the client."""
     headers = {"Authorization": f"Bearer {tokens['access_token']}"}
     return (await service.get("/connect/userinfo", headers=headers)).json
+
+
+async def subject(app: ClientApp, come_back: ComeBack) -> str:
+    """The subject here of the user that comes back from the provider."""
+    tokens = await app.redeem((await come_back()).parameters["code"])
+    return str(claims_in(tokens["id_token"])["sub"])

@@ -8,12 +8,11 @@ import pytest
 
 from service.events.providers import ProviderSignInFailed, ProviderSignInSucceeded
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import client_in, fresh_configuration
+from tests.driving.registry import client_in, fresh_configuration, user_in
 from tests.driving.service import claims_in
 from tests.factors.phone import Phone
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, provider_entry, userinfo
+from tests.identity_providers.journey import ComeBack, arrived, provider_entry, subject, userinfo
 
 pytestmark = pytest.mark.rfc("openid-core#5.7")
 
@@ -21,16 +20,11 @@ ALICE = "818727"
 THERE = "Alice@there"
 
 
-def alice_in(config: dict[str, Any]) -> dict[str, Any]:
-    users: list[dict[str, Any]] = config["users"]["list"]
-    return next(user for user in users if user["sub"] == ALICE)
-
-
 @pytest.fixture
 def config(fake: FakeProvider) -> dict[str, Any]:
     configuration = fresh_configuration()
     configuration["identity_providers"] = [provider_entry(fake.issuer)]
-    alice_in(configuration)["identities"] = [{"provider": "upstream", "subject": THERE}]
+    user_in(configuration, "alice")["identities"] = [{"provider": "upstream", "subject": THERE}]
     return configuration
 
 
@@ -38,12 +32,6 @@ def config(fake: FakeProvider) -> dict[str, Any]:
 def signed_in_there(fake: FakeProvider) -> None:
     fake.claims = {"sub": THERE, "name": "Theirs"}
     fake.userinfo = {"sub": THERE}
-
-
-async def subject(app: ClientApp, come_back: ComeBack) -> str:
-    """The subject here of the user that comes back from the provider."""
-    tokens = await app.redeem((await come_back()).parameters["code"])
-    return str(claims_in(tokens["id_token"])["sub"])
 
 
 async def test_sign_in_at_the_provider_is_one_of_the_user(
@@ -72,7 +60,7 @@ async def test_same_subject_of_another_provider_is_another_user(
     app: ClientApp, come_back: ComeBack, config: dict[str, Any]
 ) -> None:
     config["identity_providers"].append(provider_entry("https://other.example", name="other"))
-    alice_in(config)["identities"] = [{"provider": "other", "subject": THERE}]
+    user_in(config, "alice")["identities"] = [{"provider": "other", "subject": THERE}]
     app.service.reload(config)
     assert await subject(app, come_back) != ALICE
 
@@ -96,7 +84,7 @@ async def test_user_with_a_second_factor_is_asked_for_it(
 async def test_disabled_user_is_not_signed_in(
     app: ClientApp, come_back: ComeBack, config: dict[str, Any], events: list[object]
 ) -> None:
-    alice_in(config)["enabled"] = False
+    user_in(config, "alice")["enabled"] = False
     app.service.reload(config)
     assert (await come_back()).has("login-error")
     failed = [each.cause for each in events if isinstance(each, ProviderSignInFailed)]
@@ -108,7 +96,7 @@ async def test_tokens_of_the_user_are_inactive_once_the_user_is_disabled(
 ) -> None:
     tokens = await app.redeem((await come_back()).parameters["code"])
     assert await app.service.is_active(tokens["access_token"])
-    alice_in(config)["enabled"] = False
+    user_in(config, "alice")["enabled"] = False
     app.service.reload(config)
     assert not await app.service.is_active(tokens["access_token"])
 
@@ -127,7 +115,7 @@ async def test_user_of_a_tenant_that_the_provider_is_not_of_is_refused(
     app: ClientApp, come_back: ComeBack, config: dict[str, Any], events: list[object]
 ) -> None:
     config["tenants"] = [{"name": "acme"}, {"name": "other", "providers": ["upstream"]}]
-    alice_in(config)["tenant"] = "acme"
+    user_in(config, "alice")["tenant"] = "acme"
     app.service.reload(config)
     assert (await come_back()).has("login-error")
     failed = [each.cause for each in events if isinstance(each, ProviderSignInFailed)]

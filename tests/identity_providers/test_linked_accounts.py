@@ -9,12 +9,11 @@ import pytest
 from service.events.providers import ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import fresh_configuration
+from tests.driving.registry import fresh_configuration, user_in
 from tests.driving.service import claims_in
 from tests.factors.phone import Phone
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, provider_entry, userinfo
+from tests.identity_providers.journey import ComeBack, arrived, provider_entry, subject, userinfo
 
 pytestmark = pytest.mark.rfc("openid-core#5.7")
 
@@ -28,18 +27,6 @@ def config(fake: FakeProvider) -> dict[str, Any]:
     configuration = fresh_configuration()
     configuration["identity_providers"] = [provider_entry(fake.issuer, **LINKED)]
     return configuration
-
-
-def alice_in(config: dict[str, Any]) -> dict[str, Any]:
-    """Our user of that name."""
-    users: list[dict[str, Any]] = config["users"]["list"]
-    return next(user for user in users if user["sub"] == ALICE)
-
-
-async def subject(app: ClientApp, come_back: ComeBack) -> str:
-    """The subject here of the user that comes back from the provider."""
-    tokens = await app.redeem((await come_back()).parameters["code"])
-    return str(claims_in(tokens["id_token"])["sub"])
 
 
 @pytest.mark.rfc("openid-core#5.1")
@@ -96,7 +83,7 @@ async def test_any_other_user_has_an_account_of_the_own(
 async def test_letters_that_only_look_alike_are_other_letters(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, config: dict[str, Any]
 ) -> None:
-    alice_in(config)["claims"]["email"] = "kim@example.com"
+    user_in(config, "alice")["claims"]["email"] = "kim@example.com"
     app.service.reload(config)
     fake.claims = VERIFIED | {"email": "\u212aim@example.com"}
     assert await subject(app, come_back) != ALICE
@@ -156,7 +143,7 @@ async def test_user_who_has_not_verified_the_address_here_keeps_the_account(
     config: dict[str, Any],
     claims: dict[str, Any],
 ) -> None:
-    alice_in(config)["claims"] = claims
+    user_in(config, "alice")["claims"] = claims
     app.service.reload(config)
     fake.claims = VERIFIED
     assert await subject(app, come_back) != ALICE
@@ -165,7 +152,7 @@ async def test_user_who_has_not_verified_the_address_here_keeps_the_account(
 async def test_address_of_two_users_links_neither(
     app: ClientApp, come_back: ComeBack, fake: FakeProvider, config: dict[str, Any]
 ) -> None:
-    twin = alice_in(config) | {"sub": "twin", "username": "twin"}
+    twin = user_in(config, "alice") | {"sub": "twin", "username": "twin"}
     config["users"]["list"].append(twin)
     app.service.reload(config)
     fake.claims = VERIFIED
@@ -179,7 +166,7 @@ async def test_disabled_user_gets_no_account_of_another_name(
     config: dict[str, Any],
     events: list[object],
 ) -> None:
-    alice_in(config)["enabled"] = False
+    user_in(config, "alice")["enabled"] = False
     app.service.reload(config)
     fake.claims = VERIFIED
     assert (await come_back()).has("login-error")
@@ -203,9 +190,9 @@ async def test_session_and_tokens_end_with_the_account_and_with_the_trust(
     assert await app.service.is_active(tokens["access_token"])
     match change:
         case "disabled":
-            alice_in(config)["enabled"] = False
+            user_in(config, "alice")["enabled"] = False
         case "removed":
-            config["users"]["list"].remove(alice_in(config))
+            config["users"]["list"].remove(user_in(config, "alice"))
         case "not trusted any more":
             config["identity_providers"][0]["trust_email"] = False
         case _:
@@ -222,7 +209,7 @@ async def test_users_claims_are_those_of_today(
     fake.claims = VERIFIED
     page = await come_back(scope="openid profile")
     tokens = await app.redeem(page.parameters["code"])
-    alice_in(config)["claims"]["name"] = "Alice Jones"
+    user_in(config, "alice")["claims"]["name"] = "Alice Jones"
     app.service.reload(config)
     assert (await userinfo(app.service, tokens))["name"] == "Alice Jones"
 
@@ -240,7 +227,7 @@ async def test_provider_of_a_tenant_links_users_of_that_tenant_alone(  # noqa: P
     links: bool,
 ) -> None:
     if tenant is not None:
-        alice_in(config)["tenant"] = tenant
+        user_in(config, "alice")["tenant"] = tenant
     app.service.reload(config | TENANTS)
     fake.claims = VERIFIED
     assert (await subject(app, come_back) == ALICE) is links

@@ -15,9 +15,9 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in, header_of
-from tests.identity_providers.conftest import ComeBack, Upstream
+from tests.identity_providers.conftest import Upstream
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import Journey, arrived, provider_entry
+from tests.identity_providers.journey import ComeBack, Journey, arrived, provider_entry
 
 KEYS = "/connect/idp/upstream/jwks"
 BY_KEY = {"token_endpoint_auth_method": "private_key_jwt", "client_secret": ""}

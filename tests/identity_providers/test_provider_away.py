@@ -18,9 +18,8 @@ from service.outgoing.http_client import MAX_BODY
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import JWKS, METADATA, TOKEN, USERINFO, FakeProvider
-from tests.identity_providers.journey import arrived
+from tests.identity_providers.journey import ComeBack, arrived
 
 Instead = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -13,9 +13,8 @@ from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import CALLBACK, arrived, provider_entry
+from tests.identity_providers.journey import CALLBACK, ComeBack, arrived, provider_entry
 
 
 @pytest.fixture

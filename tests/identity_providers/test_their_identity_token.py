@@ -15,9 +15,8 @@ from service.events.providers import ProviderSignInFailed
 from service.events.users import SessionStarted
 from service.keys.jose import Key
 from service.tokens.id_token import half_hash
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived
+from tests.identity_providers.journey import ComeBack, arrived
 
 pytestmark = [
     pytest.mark.rfc("openid-core#3.1.3.7"),

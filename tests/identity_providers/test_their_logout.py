@@ -17,7 +17,6 @@ from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import (
     BACKCHANNEL_LOGOUT,
     EVENT,
@@ -25,7 +24,7 @@ from tests.identity_providers.fake_provider import (
     TOKEN,
     FakeProvider,
 )
-from tests.identity_providers.journey import arrived
+from tests.identity_providers.journey import ComeBack, arrived
 from tests.identity_providers.test_provider_away import answering
 from tests.logout.relying_party import RelyingParty
 

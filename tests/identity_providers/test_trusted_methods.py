@@ -10,9 +10,8 @@ import pytest
 
 from tests.driving.client_app import ClientApp
 from tests.driving.service import claims_in
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived
+from tests.identity_providers.journey import ComeBack, arrived
 from tests.sessions import second_factor
 
 pytestmark = pytest.mark.rfc("openid-core#2", "8176#1")

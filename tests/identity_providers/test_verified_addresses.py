@@ -9,9 +9,8 @@ import pytest
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, claims_in
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived, provider_entry, userinfo
+from tests.identity_providers.journey import ComeBack, arrived, provider_entry, userinfo
 
 pytestmark = pytest.mark.rfc("openid-core#5.1", "openid-core#5.7")
 

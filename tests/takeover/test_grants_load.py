@@ -14,7 +14,7 @@ from service.events.tokens import RefreshTokenReused
 from service.store.keyvalue import KeyValue
 from service.takeover.grants import GrantLoading, LoadedGrants
 from tests.conftest import Clock
-from tests.driving.registry import client_in
+from tests.driving.registry import client_in, user_in
 from tests.driving.service import Answer, RunningService, claims_in
 from tests.takeover.persisted import ALICE, NEW_HANDLE, OLD_HANDLE, data_v4, data_v5, key_of, row
 
@@ -202,8 +202,7 @@ async def test_user_who_is_disabled_gets_nothing(
     service: RunningService, loader: Loader, config: dict[str, Any]
 ) -> None:
     await loader.load(row(OLD_HANDLE, data_v4(SCOPE)))
-    user = next(each for each in config["users"]["list"] if each["sub"] == ALICE)
-    user["enabled"] = False
+    user_in(config, "alice")["enabled"] = False
     service.reload(config)
     assert (await refresh(service, OLD_HANDLE)).refusal == (400, "invalid_grant")
 
