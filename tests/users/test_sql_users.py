@@ -309,6 +309,23 @@ class TestUuids:
 
 
 @pytest.mark.needs("postgres", "initdb")
+class TestClaims:
+    """Numbers of a type that only some databases have."""
+
+    @pytest.fixture
+    async def database(self, postgres: Database) -> Database:
+        await postgres.execute("ALTER TABLE people ALTER height TYPE NUMERIC")
+        await postgres.execute("UPDATE people SET height = 'Infinity' WHERE login = 'bob'")
+        return postgres
+
+    async def test_a_number_that_json_cannot_say_disables_its_user_alone(
+        self, service: RunningService
+    ) -> None:
+        assert (await sign_in(service, "bob")).refusal == WRONG
+        assert (await sign_in(service, "alice")).status == 200
+
+
+@pytest.mark.needs("postgres", "initdb")
 class TestRestart:
     """Connections that the database has closed."""
 

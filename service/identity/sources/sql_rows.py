@@ -89,7 +89,7 @@ class _Unreadable(Exception):
 def _read(row: Mapping[str, object], name: str, read: Callable[[object], Value]) -> Value:
     try:
         return read(row[name])
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise _Unreadable(name) from None
 
 
