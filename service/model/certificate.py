@@ -47,7 +47,9 @@ def parse_certificate(der: bytes) -> x509.Certificate:
     """Return the certificate; ValueError for anything else, or if a part cannot be read."""
     try:
         certificate = x509.load_der_x509_certificate(der)
-        _ = certificate.subject, certificate.extensions  # which are read when they are first needed
+        # Its parts are read when they are first needed, and a date may be one that Python does not know.
+        _ = certificate.subject, certificate.extensions
+        _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except _UNREADABLE as error:
         raise ValueError(str(error)) from error
     return certificate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -105,3 +106,16 @@ async def test_a_rotated_certificate_is_fetched_from_jwks_uri(
         clock.forward(minutes=10)
         assert (await ask(service, third, "rotating")).status == 200
         assert (await ask(service, first, "rotating")).refusal == (401, "invalid_client")
+
+
+@pytest.mark.rfc("5280#4.1.2.5")
+async def test_a_certificate_that_ends_in_the_year_0_is_refused(
+    service: RunningService, own: Certified
+) -> None:
+    renewed = self_signed(key=own.key, until=20_000 * DAY)
+    year = str(renewed.certificate.not_valid_after_utc.year).encode()
+    der = renewed.der.replace(b"\x18\x0f" + year, b"\x18\x0f0000")
+    headers = {"Client-Cert": f":{b64encode(der).decode()}:"}
+    form = {"grant_type": "client_credentials", "client_id": "x5c"}
+    answer = await service.post("/connect/token", headers=headers, **form)
+    assert answer.refusal == (400, "invalid_request")
