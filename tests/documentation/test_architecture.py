@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 from tests.documentation.reading import REPOSITORY
 from tests.store.table import find_kinds
@@ -14,9 +15,14 @@ ROOMS, STORED = (
 )
 
 
-def test_each_room_of_the_service_is_listed() -> None:
-    rooms = {file.parent.name for file in (REPOSITORY / "service").glob("*/__init__.py")}
-    assert sorted(rooms - {*re.findall(r"`(\w+)/`", ROOMS)}) == []
+def test_rooms_are_listed_as_imports_go_down() -> None:
+    tools = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    (layers,) = (one["layers"] for one in tools["importlinter"]["contracts"] if "layers" in one)
+    depths = {name: at for at, layer in enumerate(layers) for name in re.findall(r"\w+", layer)}
+    cells = "".join(re.findall(r"^\| .*? \|", ROOMS, re.MULTILINE))
+    listed = re.findall(r"\[`(\w+)(?:/|\.py)`\]", cells)
+    assert {*depths} - {*listed} == {"__main__"}
+    assert sorted(listed, key=depths.__getitem__) == listed
 
 
 def test_each_kind_of_what_is_stored_is_listed() -> None:
