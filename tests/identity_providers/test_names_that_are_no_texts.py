@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from tests.driving.client_app import ClientApp
-from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import arrived
+from tests.identity_providers.journey import ComeBack, arrived
 
 pytestmark = [pytest.mark.rfc("openid-core#5.1"), pytest.mark.usefixtures("one_store")]
 
