@@ -291,6 +291,18 @@ class TestReplacement:
         assert answer.refusal == INVALID_REQUEST
         assert (await ask(service, first, "w2", of_type="txn_token", **said)).status == 200
 
+    @pytest.mark.parametrize(
+        ("said", "changed"), [(1, True), ([{"b": 0}], [{"b": False}])], ids=["whole", "deep"]
+    )
+    async def test_a_number_that_was_asserted_does_not_become_true_or_false(
+        self, service: RunningService, token: str, said: object, changed: object
+    ) -> None:
+        first = (await ask(service, token, request_context={"a": said}))["access_token"]
+        answer = await ask(
+            service, first, "w2", of_type="txn_token", request_context={"a": changed}
+        )
+        assert answer.refusal == INVALID_REQUEST
+
     async def test_five_workloads_are_the_most(self, service: RunningService, token: str) -> None:
         made = (await ask(service, token))["access_token"]
         for name in ("w2", "w3", "w4", "w5"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from service.grants.token_exchange.parameters import ExchangeRequest
 from service.model.registry import Registry
 from service.model.token_exchange import ExchangeCase, ExchangeRule
+from service.protocol.authorization_details import is_same
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.permitted import find_actors
@@ -111,6 +112,6 @@ def _check_may_act(may_act: object, actor: Actor) -> None:
         return
     if isinstance(may_act, Mapping) and may_act:
         named = cast("Mapping[str, object]", may_act)
-        if all(name in actor.claims and actor.claims[name] == named[name] for name in named):
+        if all(name in actor.claims and is_same(actor.claims[name], named[name]) for name in named):
             return
     raise InvalidRequest("may_act of subject_token does not name the actor")

@@ -23,6 +23,7 @@ from service.keys.jose import JwtRefused, require_claims, verify
 from service.model.authorization import Authorization
 from service.model.handle import new_selector
 from service.model.token_exchange import TrustDomain
+from service.protocol.authorization_details import is_same
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.json_input import JsonRefused, parse_unambiguous_json, require_object
 from service.protocol.octets import random_bytes
@@ -261,7 +262,7 @@ def _parse(text: str, *, at_most: int) -> Mapping[str, object]:
 def _merge(before: object, added: Mapping[str, object], *, at_most: int) -> Mapping[str, object]:
     """Return a context with new members; what was asserted before never changes."""
     known = cast("dict[str, object]", before) if isinstance(before, dict) else {}
-    if any(known[name] != value for name, value in added.items() if name in known):
+    if not all(is_same(known[name], value) for name, value in added.items() if name in known):
         raise InvalidRequest("a member of the transaction token's context cannot be changed")
     merged = {**known, **added}
     if known and len(orjson.dumps(merged)) > at_most:
