@@ -63,10 +63,10 @@ class DeviceEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             browser=visit.visitor.browser,
             address=self.visits.client_address.find(visit.request),
         )
-        if parked_id is None:
-            return self._ask_for_code(visit, error="unknown_code")
         waiting = await self.visits.find_waiting(visit, parked_id)
-        return await self.visits.advance(visit, waiting) if waiting else self._ask_for_code(visit)
+        if waiting is None:
+            return self._ask_for_code(visit, error="unknown_code")
+        return await self.visits.advance(visit, waiting)
 
     def _ask_for_code(self, visit: Visit, *, error: str | None = None) -> Answer:
         typed = visit.params.get(USER_CODE) or ""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.events.authorizations import AuthorizationGranted
+from service.events.authorizations import AuthorizationGranted, ConsentGiven
 from service.model.polling import DEVICE_CODE
 from tests.device.tv import PATH, Television, ask_for_codes
 from tests.driving.browser import Browser
@@ -39,7 +39,11 @@ async def test_details_are_shown_and_granted(service: RunningService, browser: B
     assert "Pay 123.50 EUR to Merchant A" in page.text
     await browser.submit(page, action="allow")
     (granted,) = (each for each in service.events if isinstance(each, AuthorizationGranted))
-    assert set(granted.authorization_details_types) == {PAYMENT["type"], ACCOUNTS["type"]}
+    (consented,) = (each for each in service.events if isinstance(each, ConsentGiven))
+    types = {PAYMENT["type"], ACCOUNTS["type"]}
+    assert set(granted.authorization_details_types) == types
+    assert set(consented.authorization_details_types) == types
+    assert (consented.scope, consented.remembered) == (frozenset(), False)
     narrowed = await tv.poll(authorization_details=json.dumps([ACCOUNTS]))
     assert narrowed["authorization_details"] == [ACCOUNTS]
     assert claims_in(narrowed["access_token"])["authorization_details"] == [ACCOUNTS]
