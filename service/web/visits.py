@@ -27,6 +27,7 @@ from service.protocol.paths import ACCOUNT, LOGIN, REQUESTS, SECOND_FACTOR, SECU
 from service.protocol.redirect_uri import FormPost, with_query
 from service.web.endpoint import Answer, Message, see_other
 from service.web.pages.cookies import Cookie, Cookies
+from service.web.pages.display import shorten_name
 from service.web.pages.error_page import ErrorPages, FormExpired, SignInOver
 from service.web.pages.pages import Pages
 from service.web.parameters import form_params, query_params
@@ -265,7 +266,7 @@ class Visits(msgspec.Struct, frozen=True, kw_only=True):
             return {"name": "", "username": ""}
         username = await self.visitors.subjects.find_username(visitor.session) or ""
         name = find_text(visitor.user_claims, "name") or username or visitor.session.subject
-        return {"name": name, "username": username}
+        return {"name": shorten_name(name), "username": shorten_name(username)}
 
     def mark(self, answer: Answer, visitor: Visitor) -> Answer:
         """Set the cookies that have changed: the browser's mark, its state, and a new session."""

@@ -62,3 +62,12 @@ for (const time of document.querySelectorAll("time[data-local]")) {
   const style = { dateStyle: "medium", timeStyle: "short" };
   time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, style);
 }
+
+/* A logo that does not load gives way to the letter that the page would show without one: <img data-letter="L"> */
+for (const logo of document.querySelectorAll("img[data-letter]")) {
+  const letter = document.createElement("span");
+  letter.className = `${logo.className} monogram`;
+  letter.textContent = logo.dataset.letter;
+  letter.setAttribute("aria-hidden", "true");
+  logo.decode().catch(() => logo.replaceWith(letter));
+}

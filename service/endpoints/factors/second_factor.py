@@ -22,6 +22,7 @@ from service.model.handle import digest
 from service.protocol.errors import AccessDenied
 from service.protocol.paths import ACCOUNT, ADD_FACTOR, SECURITY
 from service.web.endpoint import Answer, Direct, Message
+from service.web.pages.display import shorten_name
 from service.web.visits import Notice, Visit, Visits, return_path
 
 PATH = SECOND_FACTOR.path
@@ -80,6 +81,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         name = chosen if chosen in turn.offered else next(iter(turn.offered), None)
         method = self.second_factors.find_method(name) if name else None
         subject, asked = turn.sign_in.subject, asked_on(visit, waiting)
+        username = await self.visits.visitors.subjects.find_username(turn.sign_in)
         path = return_path(visit.params)
         place = {"request": waiting.parked.id} if waiting else {"return_to": path}
         context: Mapping[str, object] = {
@@ -87,7 +89,7 @@ class SecondFactorEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             "return_to": None if waiting or path == ACCOUNT else path,
             "method": name,
             "shown_to": _mark(visit, turn),
-            "username": await self.visits.visitors.subjects.find_username(turn.sign_in),
+            "username": shorten_name(username or ""),
             "form": await method.prepare(subject, asked) if method else {},
             "others": links_to_others(self.visits, visit, PATH, turn.offered, name, place=place),
             "security_path": SECURITY if self._can_enrol_at_account() else None,

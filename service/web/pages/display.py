@@ -24,6 +24,9 @@ PER_PAGE = 20
 
 MAX_DIGITS = 4
 
+LONGEST_NAME = 80
+"""As for dynamically registered clients; a longer name would push the rest of the page off a phone's screen."""
+
 # The first that is found counts: most browsers also claim to be those further down.
 _BROWSERS = (
     ("Edge", r"\bEdg(e|A|iOS)?/"),
@@ -102,6 +105,11 @@ def _summarise(summary: str | LocalText | None, detail: Detail) -> str | LocalTe
 
 def _visible(text: str) -> str:
     return INVISIBLE.sub("", " ".join(text.split()))
+
+
+def shorten_name(name: str) -> str:
+    """Return a user's name, cut where it is too long; providers and directories may send any."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def shown_values(user_claims: Mapping[str, object], names: Iterable[str]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Pages show a user whose name at the provider is no text (OIDC Core §5.1)."""
+"""Pages show a user whose name at the provider is no text, or a long one (OIDC Core §5.1)."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ async def test_pages_show_a_user_whose_name_is_no_text_by_another_one(
     assert arrived(await come_back())
     for path in ("/account", "/account/security", "/account/requests"):
         assert "<strong>alice@there.example</strong>" in (await app.browser.get(path)).text
+
+
+async def test_pages_shorten_names_that_would_fill_the_screen(
+    fake: FakeProvider, come_back: ComeBack, app: ClientApp
+) -> None:
+    fake.claims = {"name": "A" * 500, "preferred_username": "a" * 500}
+    assert arrived(await come_back())
+    for path in ("/account", "/account/security", "/account/requests"):
+        page = (await app.browser.get(path)).text
+        assert f"<strong>{'A' * 79}…</strong> · {'a' * 79}…</span>" in page
