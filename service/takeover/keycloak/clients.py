@@ -15,7 +15,7 @@ from service.takeover.keycloak.client_credentials import (
     credentials_of,
     keys_of,
 )
-from service.takeover.keycloak.known_entries import CLIENT, CLIENT_ATTRIBUTES
+from service.takeover.keycloak.known_entries import CLIENT, CLIENT_ATTRIBUTES, UMA
 from service.takeover.keycloak.lifetimes import lifetimes
 from service.takeover.keycloak.mappers import Mapped, Mappers
 from service.takeover.keycloak.scopes import OFFLINE, Scopes
@@ -198,9 +198,7 @@ class Clients:
             )
         if node.has("authorizationSettings") or node.flag("authorizationServicesEnabled"):
             place = f"{node.place}.authorizationSettings"
-            report.leave_out(
-                place, "authorization services (UMA)", "let the API decide by roles or scope"
-            )
+            report.leave_out(place, UMA.reason, UMA.what_to_do)
         report_levels(attributes, report)
         if attributes.flag(_LIGHTWEIGHT):
             message = "its access tokens have all claims, also those that its lightweight ones had at introspection only"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.takeover.keycloak.notices import BY_UI, POLLING, REVOKED, THEME, UMA
+from service.takeover.keycloak.known_entries import BY_UI, POLLING, REVOKED, THEME, UMA
 from service.takeover.settings import Notice, Settings
 
 _FLOW = "an authentication flow of your own", "see mfa, required_acr and allowed_users"

@@ -10,8 +10,7 @@ from service.takeover.found import Found, FoundUser
 from service.takeover.keycloak.claims import Person, UserClaim, put
 from service.takeover.keycloak.credentials import Credentials
 from service.takeover.keycloak.export import Export, read_users
-from service.takeover.keycloak.known_entries import USER_KEYS
-from service.takeover.keycloak.notices import REVOKED
+from service.takeover.keycloak.known_entries import REVOKED, USER_KEYS
 from service.takeover.keycloak.roles import Roles, assigned_roles
 from service.takeover.node import Node, quoted
 from service.takeover.report import Report
