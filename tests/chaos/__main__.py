@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tests.chaos.report import show_headings, write
+from tests.chaos.report import show_broken, show_headings, write
 from tests.chaos.running import run
 from tests.chaos.scenarios import SCENARIOS
 from tests.chaos.stage import FULL, SHORT
@@ -30,6 +30,7 @@ def chaos(short: bool, names: tuple[str, ...]) -> None:
     chosen = [s for s in SCENARIOS if s.name in names or not (names or (short and s.only_in_full))]
     outcomes = run(chosen, SHORT if short else FULL)
     write(outcomes, RESULTS)
+    show_broken(outcomes)
     sys.exit(0 if all(each.kept for each in outcomes) else 1)
 
 

@@ -116,6 +116,13 @@ def show(one: Outcome) -> None:
         click.echo(f"    BROKEN  {breach}")
 
 
+def show_broken(outcomes: Sequence[Outcome]) -> None:
+    """The last lines: what was broken, once more, because of a long log the end is read first."""
+    for one in outcomes:
+        for breach in one.breaches:
+            click.echo(f"BROKEN  {one.name}: {breach}")
+
+
 def write(outcomes: Sequence[Outcome], file: Path) -> None:
     """The same for programs."""
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -80,18 +80,21 @@ GONE = frozenset({Kind.BALANCER, Kind.CONNECTION})
 AWAY = frozenset({Kind.UNAVAILABLE})
 """The service says so itself: the balancer goes on asking, because the replicas stay ready."""
 
+HEALTHY = {"timeout": "5s"}
+"""Where Redis is to answer all, a busy machine has more time for it, and yet less than its callers have patience."""
+
 SCENARIOS: Sequence[Scenario] = (
-    Scenario(run=replica_killed, excuses={"honest": GONE}),
-    Scenario(run=replica_drained),
-    Scenario(run=registry_reloaded),
-    Scenario(run=key_rotated),
+    Scenario(run=replica_killed, store_settings=HEALTHY, excuses={"honest": GONE}),
+    Scenario(run=replica_drained, store_settings=HEALTHY),
+    Scenario(run=registry_reloaded, store_settings=HEALTHY),
+    Scenario(run=key_rotated, store_settings=HEALTHY),
     Scenario(run=redis_frozen, excuses={"honest": AWAY, "store_is_away": True}),
     Scenario(run=redis_restarted, excuses={"honest": AWAY, "store_is_away": True}),
     Scenario(
         run=redis_full,
         excuses={"honest": AWAY, "spared": frozenset({"check", "introspect"})},
     ),
-    Scenario(run=redis_slow, open_store=distant_redis),
+    Scenario(run=redis_slow, open_store=distant_redis, store_settings=HEALTHY),
     *(
         Scenario(
             run=fault,
@@ -131,6 +134,12 @@ SCENARIOS: Sequence[Scenario] = (
         for tracked in (False, True)
     ),
     Scenario(run=redis_frozen, excuses={"honest": AWAY, "store_is_away": True}, tracked=True),
-    Scenario(run=tracking_table_full, tracked=True),
-    Scenario(run=redis_slow, open_store=distant_redis, tracked=True, only_in_full=True),
+    Scenario(run=tracking_table_full, store_settings=HEALTHY, tracked=True),
+    Scenario(
+        run=redis_slow,
+        open_store=distant_redis,
+        store_settings=HEALTHY,
+        tracked=True,
+        only_in_full=True,
+    ),
 )

@@ -31,8 +31,11 @@ class DistantRedis:
 
 
 def one_redis(folder: Path) -> TcpRedis:
-    """One that has written down all that it has acknowledged."""
-    return TcpRedis(folder, "--appendonly", "yes", "--appendfsync", "always")
+    """One that has handed all that it has acknowledged to the system, which keeps it when the process dies.
+
+    Nothing waits for the disk, which others use, too: only a machine that dies would lose something.
+    """
+    return TcpRedis(folder, "--appendonly", "yes", "--appendfsync", "no")
 
 
 def sentinels(folder: Path) -> SentinelSet:

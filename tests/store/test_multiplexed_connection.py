@@ -17,6 +17,8 @@ import pytest
 from redis import Redis
 
 from service.store import verbs
+from service.store.engine.channels import Multiplexed
+from service.store.engine.connection import Connection
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.opening import open_store
 from service.store.verbs import Read
@@ -194,3 +196,29 @@ async def test_a_closed_store_opens_no_connection_again(kv: KeyValue) -> None:
     with pytest.raises(StoreUnavailable):
         await kv.ping()
     assert not kv.circuit_open
+
+
+async def test_what_a_silent_redis_may_still_execute_is_not_sent_again() -> None:
+    """Its first execution might come after a revocation that was answered on the new connection."""
+    connections = list[asyncio.StreamWriter]()
+
+    async with await asyncio.start_server(
+        lambda _, writer: connections.append(writer), "127.0.0.1"
+    ) as server:
+        address = server.sockets[0].getsockname()
+
+        async def connect(make_connection: Callable[[], Connection]) -> Connection:
+            loop = asyncio.get_running_loop()
+            return (await loop.create_connection(make_connection, *address))[1]
+
+        channel = Multiplexed(connect, patience=60)
+        answers = await asyncio.gather(
+            channel.ask([("SET", "old", "1")], seconds=0),
+            channel.ask([("SET", "new", "1")], seconds=60),
+            return_exceptions=True,
+        )
+        channel.close()
+        for each in connections:
+            each.close()
+    assert [type(each) for each in answers] == [TimeoutError, TimeoutError]
+    assert len(connections) == 1

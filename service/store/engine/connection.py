@@ -145,12 +145,11 @@ class Connection(asyncio.Protocol):
         self._flush()
 
     def abort(self, error: Exception) -> None:
-        """Close the connection and fail all batches that wait."""
+        """Close the connection and fail all batches that wait; ConnectionLost says that they may be sent again."""
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
-            if isinstance(error, ConnectionLost):
-                self._lost = error
+            self._lost = ConnectionLost(str(error))
         waiting, self._waiting = self._waiting, deque()
         for batch in waiting:
             if not batch.answered.done():
@@ -172,12 +171,14 @@ class Connection(asyncio.Protocol):
         """Fail batches that had waited too long at the last look; abort a connection that is silent.
 
         The time of the last look counts: if this process was paused, replies may have come that are yet to be read.
+        What a silent Redis has not read it may still execute, later than what is sent on the next connection: so it is not
+        sent again there.
         """
         for batch in self._waiting:
             if batch.due < looked_at and not batch.answered.done():
                 batch.answered.set_exception(TimeoutError("Redis did not answer in time"))
         if self._waiting and self._waiting[0].due + 1 < looked_at:
-            self.abort(ConnectionLost("Redis has stopped answering"))
+            self.abort(TimeoutError("Redis has stopped answering"))
         self._watching = bool(self._waiting)
         if self._watching:
             self._loop.call_later(TICK, self._watch, monotonic())
