@@ -40,6 +40,6 @@ def configuration(
         "store": {"url": store_url, "timeout": STORE_TIMEOUT, **store},
         "events": events,
         "outgoing": OUTGOING,
-        "server": {"shutdown_grace": "4s"},
+        "server": {"shutdown_grace": "20s", "shutdown_linger": "3s"},
         "signing": whole["signing"] | {"encryption_key": ENCRYPTION_KEY},
     }
