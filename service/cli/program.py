@@ -29,7 +29,7 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
     "test": ("reach", "Check which client can get tokens for which API against EXPECTED."),
     "keys": ("keys", "List, rotate and retire signing keys, and encrypt anew."),
     "explain": ("explain", "Explain why a token or request is refused."),
-    "users": ("users", "Show users, disable them, and end what they have."),
+    "users": ("users", "Show users, disable and unlock them, and end what they have."),
     "factors": ("factors", "Load second factors of another server, and count those in the store."),
     "sessions": ("sessions", "List and end the sessions of users."),
     "grants": ("sessions", "List and revoke what clients may do."),

@@ -1,4 +1,4 @@
-"""`users`: shows people, disables them, resets their second factors, and ends everything of a person."""
+"""`users`: shows people, disables and unlocks them, resets their second factors, and ends everything of a person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLUMNS = ("sub", "username", "enabled", "password")
 
 @click.group("users")
 def users() -> None:
-    """Show users, disable them, and end what they have.
+    """Show users, disable and unlock them, and end what they have.
 
     \b
     Example:
@@ -146,6 +146,25 @@ def reset_factors(settings: Configuration, person: Person) -> None:
         return ", ".join(methods) or "none"
 
     click.echo(f"second factors removed: {_with_users(settings, reset, needs_store=True)}")
+
+
+@users.command("unlock")
+@pass_person
+def unlock(settings: Configuration, person: Person) -> None:
+    """Forget the wrong passwords and codes of a person, who can sign in again at once.
+
+    \b
+    Example:
+      token-service users unlock alice
+    """
+
+    async def forget_failures(shared: Shared) -> str:
+        subject = await person.find_subject(shared.users)
+        await refuse_stranger(shared, subject)
+        await shared.ending.unlock(subject)
+        return subject
+
+    click.echo(f"unlocked: {_with_users(settings, forget_failures, needs_store=True)}")
 
 
 @users.command("end")

@@ -1,4 +1,4 @@
-"""`users` lists and shows people, disables them where the source can, resets second factors, and ends everything of a person."""
+"""`users` lists and shows people, disables them where the source can, unlocks them, resets second factors, and ends everything of a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.conftest import Command
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
-from tests.driving.service import RunningService
+from tests.driving.service import Answer, RunningService
 from tests.factors.keyring import enrol as enrol_passkey
 from tests.factors.phone import ALICE, Phone
 from tests.users.database import SETTINGS, Database
@@ -70,6 +70,21 @@ async def test_wrong_codes_are_forgotten_with_the_factors(
     assert await guesses.take(ALICE) == 1
 
 
+@pytest.mark.parametrize("named", [("alice",), ("--subject", ALICE)], ids=["name", "subject"])
+async def test_locked_user_signs_in_after_the_unlock(
+    command: Command, service: RunningService, named: tuple[str, ...]
+) -> None:
+    async def sign_in(password: str) -> Answer:
+        form = {"username": "alice", "password": password, "scope": "api1"}
+        return await service.token("frontend", grant_type="password", **form)
+
+    for _ in range(5):
+        await sign_in("wrong")
+    assert (await sign_in("alice-password")).refusal == (400, "invalid_grant")
+    assert (await command("users", "unlock", *named)).stdout == f"unlocked: {ALICE}\n"
+    assert (await sign_in("alice-password")).status == 200
+
+
 async def test_everything_of_a_person_ends_and_nothing_of_another(
     command: Command, service: RunningService, app: ClientApp
 ) -> None:
@@ -117,13 +132,14 @@ async def test_a_subject_that_only_the_store_knows_is_a_persons(
     ("arguments", "exit_code", "said"),
     [
         (["show", "--username", "mallory"], 1, "no user of users.source has this name"),
+        (["unlock", "--subject", "nobody"], 1, "nobody has this subject"),
         (["show"], 2, "name the user, or give --subject"),
         (["show", "--subject", "1", "--username", "alice"], 2, "name the user"),
         (["show", "alice", "--username", "alice"], 2, "name the user"),
         (["disable", "--username", "alice"], 1, "users.list[].enabled"),
         (["list", "--limit", "0"], 2, "0 is not in the range x>=1"),
     ],
-    ids=["unknown", "nobody", "two", "two names", "the file", "a list of none"],
+    ids=["unknown", "a stranger", "nobody", "two", "two names", "the file", "a list of none"],
 )
 async def test_what_cannot_be_done_says_why(
     command: Command, arguments: list[str], exit_code: int, said: str
