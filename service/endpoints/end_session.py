@@ -117,7 +117,7 @@ class EndSessionEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             response = see_other(continue_uri)
         else:
             context = {"client": logout.shown_client, "continue_uri": continue_uri}
-            again = {} if continue_uri or frames else {"action": CONFIRM}
+            again = {} if frames else {"action": CONFIRM}
             response = self.visits.pages.render(
                 request,
                 "logged_out.html",

@@ -144,6 +144,17 @@ async def test_the_transaction_token_is_for_the_purpose_that_the_check_names(
     assert [each.client_id for each in issued] == ["api2", "api2"]
 
 
+async def test_the_transaction_token_is_for_the_trust_domain_that_the_api_names(
+    config: dict[str, Any], start: Start
+) -> None:
+    config["trust_domains"].append({"name": "bank.example", "scopes": ["pay"]})
+    config["api_resources"][1]["check"]["trust_domain"] = "shop.example"
+    service = await start(config)
+    token = (await service.user_token(scope="openid api2 pay"))["access_token"]
+    answer = await check(service, token, "api2")
+    assert claims_in(answer.headers["Txn-Token"])["aud"] == "shop.example"
+
+
 async def test_a_token_without_a_purpose_of_the_trust_domain_is_not_enough(
     service: RunningService,
 ) -> None:

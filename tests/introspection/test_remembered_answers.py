@@ -68,6 +68,15 @@ async def test_it_is_the_same_answer(service: RunningService, token: str) -> Non
     assert first["sub"] == "818727"
 
 
+async def test_a_client_that_asks_about_its_own_token_gets_the_same_answer(
+    service: RunningService,
+) -> None:
+    token = str((await service.user_token("opaque"))["access_token"])
+    await until_remembered(service, token)
+    answers = [(await service.introspect(token, caller="opaque")).json for _ in range(3)]
+    assert all(answer == answers[0] and answer["active"] for answer in answers)
+
+
 async def test_another_caller_gets_its_own(service: RunningService, token: str) -> None:
     assert (await service.introspect(token, caller="api2")).json == INACTIVE
     wrong = await service.post(

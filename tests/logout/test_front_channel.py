@@ -57,6 +57,11 @@ async def test_a_frame_names_the_issuer_and_the_session(
     assert not await is_signed_in(app)
 
 
+async def test_a_page_with_frames_leads_to_no_other_language(logout: Logout, hint: str) -> None:
+    """Another language is another page, without the frames."""
+    assert 'class="languages"' not in (await logout(id_token_hint=hint)).text
+
+
 async def test_every_client_of_the_session_has_a_frame_and_no_other(
     app_of: Callable[[str], ClientApp], logout: Logout, hint: str
 ) -> None:

@@ -94,6 +94,13 @@ async def test_the_signed_out_page_is_in_the_users_language(
     assert (await send(stranger, ui_locales="fr de")).lang == "fr"
 
 
+async def test_the_signed_out_page_leads_to_the_other_languages(
+    stranger: Browser, send: Logout
+) -> None:
+    page = await send(stranger)
+    assert "/account/logout?language=fr" in page.text
+
+
 async def test_a_refused_uri_is_logged_with_its_client(stranger: Browser, send: Logout) -> None:
     uri = "https://evil.example/" + "a" * 2000
     with capture_logs() as logged:
@@ -104,7 +111,10 @@ async def test_a_refused_uri_is_logged_with_its_client(stranger: Browser, send: 
     assert len(warning["value"]) <= LONGEST + 1
 
 
-async def test_a_registered_uri_causes_no_warning(stranger: Browser, send: Logout) -> None:
+@pytest.mark.parametrize("sent", [{"post_logout_redirect_uri": BYE}, {}], ids=["uri", "no uri"])
+async def test_a_logout_without_a_wrong_uri_causes_no_warning(
+    stranger: Browser, send: Logout, sent: dict[str, str]
+) -> None:
     with capture_logs() as logged:
-        await send(stranger, post_logout_redirect_uri=BYE, client_id="web")
+        await send(stranger, **sent, client_id="web")
     assert [line for line in logged if line["log_level"] == "warning"] == []
