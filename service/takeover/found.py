@@ -23,6 +23,9 @@ Section = Literal[
     "trusted_issuers",
     "tenants",
 ]
+LONGEST_CODE = 600
+"""The seconds that an authorization code lives at most (RFC 6749 §4.1.2)."""
+SHORTER_CODES = f"a code lives {LONGEST_CODE} seconds at most (RFC 6749 §4.1.2)"
 PROMPTS = ("login", "consent", "select_account")
 """The prompts that a provider can always get."""
 YEAR = 365 * 86400

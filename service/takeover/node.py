@@ -32,6 +32,8 @@ class Misplaced(ValueError):
 
 def quoted(name: object) -> str:
     """Return a name of the source as messages show it: in quotes, not too long."""
+    if name is None:
+        return "one without a name"
     text = str(name)
     shown = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
     return json.dumps(shown, ensure_ascii=False)

@@ -178,3 +178,42 @@ def test_a_client_with_a_certificate_is_named_with_what_has_to_be_set(import_rea
     assert "needs certificates of clients" in row["reason"]
     assert "server.client_certificate_header" in row["what_to_do"]
     assert row["what_to_do"].endswith("write the entry by hand")
+
+
+@pytest.mark.parametrize("attributes", ["text", ["x"], 7], ids=["text", "list", "number"])
+@pytest.mark.parametrize("key", ["attributes", "browserSecurityHeaders"])
+def test_a_realm_keeps_its_clients_where_its_attributes_are_no_object(
+    import_realm: Import, tmp_path: Path, key: str, attributes: object
+) -> None:
+    assert left_out(import_realm, **{key: attributes}) == [key]
+    assert [each["client_id"] for each in registry(tmp_path)["clients"]] == ["web"]
+
+
+@pytest.mark.parametrize("algorithm", [None, "any", "none"])
+def test_a_client_whose_request_objects_are_unsigned_is_kept_and_reported(
+    import_realm: Import, tmp_path: Path, algorithm: str | None
+) -> None:
+    attributes = {"request.object.required": "request", "request.object.signature.alg": algorithm}
+    place = 'clients[0].attributes["request.object.required"]'
+    assert left_out(import_realm, clients=[a_client(attributes=attributes)]) == [place]
+    (client,) = registry(tmp_path)["clients"]
+    assert "require_signed_request_object" not in client
+
+
+def test_an_action_and_a_policy_without_a_name_are_reported_as_such(import_realm: Import) -> None:
+    members = {
+        "requiredActions": [{"enabled": True, "defaultAction": True}],
+        "clientPolicies": {"policies": [{}]},
+    }
+    rows = report_of(import_realm(a_realm(**members), "--report", "json"))["not_taken"]
+    assert len(rows) == 2
+    assert all(row["reason"].endswith("one without a name") for row in rows)
+
+
+def test_a_code_of_the_realm_lives_ten_minutes_at_most(
+    import_realm: Import, tmp_path: Path
+) -> None:
+    report = report_of(import_realm(a_realm(accessCodeLifespan=3600), "--report", "json"))
+    assert "accessCodeLifespan" in [row["place"] for row in report["changed"]]
+    (client,) = registry(tmp_path)["clients"]
+    assert client["authorization_code_lifetime"] == 600

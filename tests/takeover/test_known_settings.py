@@ -202,3 +202,15 @@ def test_a_property_of_a_resource_or_the_server_that_is_not_taken_is_reported(
 ) -> None:
     content = identityserver_of() | section
     assert imported("identityserver", content, tmp_path).reasons(place)
+
+
+def test_a_code_of_a_client_lives_ten_minutes_at_most(tmp_path: Path) -> None:
+    members = {
+        "AllowedGrantTypes": ["authorization_code"],
+        "RedirectUris": ["https://app.example/cb"],
+        "RequireClientSecret": False,
+    }
+    content = identityserver_of(**members, AuthorizationCodeLifetime=3600)
+    taken = imported("identityserver", content, tmp_path)
+    assert taken.client("app")["authorization_code_lifetime"] == 600
+    assert taken.reasons("Clients[0].AuthorizationCodeLifetime")

@@ -9,7 +9,7 @@ import msgspec
 
 from service.model.polling import DEVICE_CODE
 from service.protocol.uris import crosses_public_network
-from service.takeover.found import YEAR, Found
+from service.takeover.found import LONGEST_CODE, SHORTER_CODES, YEAR, Found
 from service.takeover.identityserver.known_settings import CLIENT
 from service.takeover.identityserver.secrets import Credentials
 from service.takeover.node import ADD_PROVIDER, Misplaced, quoted
@@ -68,7 +68,6 @@ _FLAGS: Mapping[str, str] = {
 _LIFETIMES: Mapping[str, str] = {
     "access_token_lifetime": "AccessTokenLifetime",
     "identity_token_lifetime": "IdentityTokenLifetime",
-    "authorization_code_lifetime": "AuthorizationCodeLifetime",
     "sliding_refresh_token_lifetime": "SlidingRefreshTokenLifetime",
     "consent_lifetime": "ConsentLifetime",
     "user_sso_lifetime": "UserSsoLifetime",
@@ -118,6 +117,7 @@ def read_client(
         **_logout_of_version_3(record),
         **_flags(record),
         **{ours: _lifetime(record, theirs) for ours, theirs in _LIFETIMES.items()},
+        "authorization_code_lifetime": _code_lifetime(record, found),
         **{ours: list(record.texts(*theirs)) or None for ours, theirs in _LISTS.items()},
         **_credentials(record, found),
         **_grants_and_scopes(record, scopes, found),
@@ -274,6 +274,15 @@ def _lifetime(record: Record, key: str) -> int | None:
     """Return the seconds, at least one: what lives for 0 seconds ends at once there."""
     seconds = record.number(key)
     return 1 if seconds == 0 else seconds
+
+
+def _code_lifetime(record: Record, found: Found) -> int | None:
+    key = "AuthorizationCodeLifetime"
+    seconds = _lifetime(record, key)
+    if seconds is None or seconds <= LONGEST_CODE:
+        return seconds
+    found.report.change(record.below(key), SHORTER_CODES)
+    return LONGEST_CODE
 
 
 def _device_code_lifetime(record: Record, grants: frozenset[str]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 import msgspec
 
@@ -137,12 +138,14 @@ class Clients:
         uris, grant_types = read_uris(node, self._found.report), _grant_types(node)
         optional, default = node.texts("optionalClientScopes"), node.texts("defaultClientScopes")
         offline = OFFLINE in {*optional, *default}
+        keys = _keys(node, credentials)
         entry: dict[str, object] = {
             "client_id": client_id,
             "enabled": None if node.flag("enabled", True) else False,
             **_appearance(node),
             "require_client_secret": False if node.flag("publicClient") else None,
-            **_keys(node, credentials),
+            **keys,
+            **_request_objects(node.below("attributes"), keys, self._found.report),
             "allowed_grant_types": grant_types,
             "allow_offline_access": True if offline else None,
             **self._uris(uris),
@@ -243,7 +246,6 @@ def _protocol(node: Node) -> Mapping[str, object]:
         **_pkce(attributes),
         **_logout(node),
         **_ciba(attributes),
-        **_request_objects(attributes),
         **{key: _algorithm(attributes, name) for key, name in _ALGORITHMS.items()},
         **{key: True if attributes.flag(name) else None for key, name in _SWITCHES.items()},
         "access_token_typ": None if attributes.flag("access.token.header.type.rfc9068") else "JWT",
@@ -256,16 +258,31 @@ def _algorithm(attributes: Node, name: str) -> str | None:
     return algorithm if algorithm not in _OPEN else None
 
 
-def _request_objects(attributes: Node) -> Mapping[str, object]:
+def _request_objects(
+    attributes: Node, keys: Mapping[str, object], report: Report
+) -> Mapping[str, object]:
+    """Return what counts for request objects; a requirement that unsigned ones met is reported, as it is one of a signature here (RFC 9101 §10.5)."""
     algorithm = _algorithm(attributes, "request.object.signature.alg")
-    required = attributes.text("request.object.required") or "not required"
-    is_signed = required != "not required" and algorithm != "none"
+    is_required = (attributes.text("request.object.required") or "not required") != "not required"
+    is_signed = is_required and (algorithm != "none" if algorithm else _can_verify_requests(keys))
+    if is_required and not is_signed:
+        report.leave_out(
+            f"{attributes.place}[{quoted('request.object.required')}]",
+            "requests without a request object are refused there, but unsigned ones count; here both count",
+            "let the client sign its request objects: add jwks and require_signed_request_object",
+        )
     uris = attributes.text("request.uris")
     return {
         "request_object_signing_alg": algorithm,
         "require_signed_request_object": True if is_signed else None,
         "request_uris": uris.split("##") if uris else None,
     }
+
+
+def _can_verify_requests(keys: Mapping[str, object]) -> bool:
+    """Return whether there is a key, or a readable secret, to verify request objects by."""
+    secrets = cast("list[Mapping[str, object]]", keys.get("client_secrets") or [])
+    return not {"jwks", "jwks_uri"}.isdisjoint(keys) or any("value" in each for each in secrets)
 
 
 def _grant_types(node: Node) -> list[str]:

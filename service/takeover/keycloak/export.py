@@ -9,7 +9,8 @@ from typing import cast
 
 import msgspec
 
-from service.takeover.node import Node, place_below
+from service.takeover.found import Found
+from service.takeover.node import BY_HAND, Node, place_below
 from service.takeover.reading import read_members, unreadable
 
 _REALM = "-realm.json"
@@ -20,6 +21,7 @@ _LISTS = (
     *("federatedUsers", "defaultOptionalClientScopes", "requiredActions"),
 )
 """The lists whose items are kept while the realm is read."""
+_OBJECTS = ("attributes", "browserSecurityHeaders")
 _MAX_SHORT = 20
 """Items of any other list that are kept."""
 
@@ -60,7 +62,7 @@ def find_export(path: Path) -> Export:
     return Export(path / realms[0], tuple(sorted((int(each[2]), path / each[0]) for each in found)))
 
 
-def read_realm(export: Export) -> RealmMembers:
+def read_realm(export: Export, found: Found) -> RealmMembers:
     """Read everything once; of the users only those that stand for clients are kept."""
     settings: dict[str, object] = {}
     lists: dict[str, list[Node]] = {name: [] for name in _LISTS}
@@ -77,12 +79,21 @@ def read_realm(export: Export) -> RealmMembers:
             _keep(node, settings, lists)
     if not isinstance(settings.get("realm"), str):
         raise unreadable(export.realm, "realm", "this is no export of a realm of Keycloak")
+    _leave_out_misplaced(settings, found)
     for node in read_users(export, only_files=True):
         people += not _is_service_account(node)
         accounts += [node] if _is_service_account(node) else []
     # Of the users, partial exports have those that stand for clients only.
     has_users = people > 0 or ("users" in seen and not accounts)
     return RealmMembers(Node("", settings), lists, accounts, has_users)
+
+
+def _leave_out_misplaced(settings: dict[str, object], found: Found) -> None:
+    """Leave out those settings that all entries need, and that are no objects."""
+    for key in _OBJECTS:
+        if not isinstance(settings.get(key, {}), dict | None):
+            found.report.leave_out(key, "is no object", BY_HAND)
+            del settings[key]
 
 
 def _keep(node: Node, settings: dict[str, object], lists: Mapping[str, list[Node]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from service.takeover.found import LONGEST_CODE
 from service.takeover.node import Node
 
 _OFFLINE_IDLE = 30 * 86400
@@ -29,7 +30,9 @@ def lifetimes(
     return {
         "access_token_lifetime": _positive(token),
         "identity_token_lifetime": _positive(token),
-        "authorization_code_lifetime": _positive(realm.number("accessCodeLifespan")),
+        "authorization_code_lifetime": _positive(
+            min(realm.number("accessCodeLifespan") or 0, LONGEST_CODE)
+        ),
         "device_code_lifetime": _positive(
             attributes.number("oauth2.device.code.lifespan")
             or realm.number("oauth2DeviceCodeLifespan")

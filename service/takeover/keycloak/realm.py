@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from service.takeover.found import Found, FoundUser
+from service.takeover.found import LONGEST_CODE, SHORTER_CODES, Found, FoundUser
 from service.takeover.keycloak.access import Access
 from service.takeover.keycloak.claims import usual_claims
 from service.takeover.keycloak.clients import Clients, report_levels
@@ -49,7 +49,7 @@ _SECOND_FACTORS = re.compile(r"(?!Reset).*Conditional (OTP|2FA)")
 def read(path: Path, found: Found) -> Iterator[FoundUser]:
     """Read the realm of an export; its users are returned."""
     export = find_export(path)
-    members = read_realm(export)
+    members = read_realm(export, found)
     realm, organizations = members.settings, bool(members.lists["organizations"])
     mappers = Mappers(found.report, has_organizations=organizations)
     roles = Roles(members, found.report)
@@ -153,6 +153,8 @@ def _report_safeguards(realm: Node, found: Found) -> None:
         with found.taking(key):
             if realm.flag(key):
                 report.leave_out(key, what, remedy)
+    if (realm.number("accessCodeLifespan") or 0) > LONGEST_CODE:
+        report.change("accessCodeLifespan", SHORTER_CODES)
     reuses = realm.number("refreshTokenMaxReuse")
     if realm.flag("revokeRefreshToken") and reuses:
         message = f"a refresh token counted {reuses + 1} times there, and counts once here, and within refresh_token_reuse_interval"
