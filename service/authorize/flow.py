@@ -246,7 +246,7 @@ class AuthorizeFlow(msgspec.Struct, frozen=True, kw_only=True):
             if consent
             else frozenset(),
             acr=request.acr.met_by(session, registry) if session else None,
-            register_link=request.find_link("register", self.links),
+            register_link=request.find_register_link(self.links),
             factors=factors or Factors(),
             asks_late=asks_late,
             offered_factors=self.second_factors.find_offered(factors)

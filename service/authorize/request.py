@@ -89,10 +89,10 @@ class AuthorizeRequest(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return idp == LOCAL or self.users.may_come_from(idp, registry)
 
-    def find_link(self, name: LinkName, links: Mapping[LinkName, str]) -> str | None:
-        """Return a page of the tenant that the request is for, else the operator's."""
+    def find_register_link(self, links: Mapping[LinkName, str]) -> str | None:
+        """Return the page of the tenant that the request is for where users register, else the operator's."""
         own = self.users.tenant.links if self.users.tenant else links
-        return own.get(name) or links.get(name)
+        return own.get("register") or links.get("register")
 
 
 async def read_request(

@@ -37,7 +37,7 @@ class CreateAccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Send the user to that page; `return_to` is the login page, which goes on to the client."""
         visit = await self.visits.open_page(request)
         waiting = await self.visits.require_waiting(visit)
-        link = waiting.request.find_link("register", self.visits.flow.links)
+        link = waiting.request.find_register_link(self.visits.flow.links)
         if link is None:
             return self.visits.go(visit, LOGIN, waiting.parked.id)
         base = self.visits.flow.reader.issuer.rstrip("/")

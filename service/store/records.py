@@ -110,9 +110,9 @@ class Records(Generic[T]):
         seconds = ttl if ttl > 0 else 1  # `max` takes ten times as long
         return ("SET", self.key(selector, digest), self.encode(record), "EX", seconds)
 
-    def put_lasting(self, record: T, selector: str, digest: str = "") -> Command:
+    def put_lasting(self, record: T, selector: str) -> Command:
         """Write the record, which stays until it is dropped."""
-        return ("SET", self.key(selector, digest), self.encode(record))
+        return ("SET", self.key(selector), self.encode(record))
 
     def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds unless there is one; answers whether it was written."""
