@@ -17,7 +17,7 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.paths import ACCOUNT
 from service.tokens.claims import claims_of_scope
 from service.web.endpoint import Answer, Direct, Message
-from service.web.pages.display import PageOf, page_of, shown_scopes, shown_summaries
+from service.web.pages.display import PageOf, is_page_number, page_of, shown_scopes, shown_summaries
 from service.web.visits import Visit, Visits
 
 
@@ -68,13 +68,21 @@ class AccountEndpoint(msgspec.Struct, frozen=True, kw_only=True):
                 return await self._sign_out(visit, current)
             case "end-session":
                 await self._end_one(current, params.require("session"))
+                return self._go_back(visit, "sessions")
             case "end-other-sessions":
                 await self._end_others(current)
             case "revoke":
                 await self.access.revoke(current.subject, params.require("client_id"))
+                return self._go_back(visit, "grants")
             case _:
                 raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
         return self.visits.go(visit, ACCOUNT)
+
+    def _go_back(self, visit: Visit, listed: str) -> Answer:
+        """Show the account again, at the page of the list that the form was on."""
+        number = visit.params.get("list_page")
+        place = f"?{listed}={number}#{listed}" if is_page_number(number) else ""
+        return self.visits.go(visit, ACCOUNT + place)
 
     async def _end_one(self, current: Session, sid: str) -> None:
         """End a session of the same user; another user's is left alone."""

@@ -62,3 +62,34 @@ async def test_many_details_of_one_client_are_counted(
     page = await account(browser)
     assert clients_on(page) == ["web"]
     assert "25 more" in page.text
+
+
+async def test_user_stays_on_the_page_of_the_session_that_was_ended(
+    collector: Collector, browser: Browser
+) -> None:
+    await collector.sessions(number=SESSIONS)
+    page = await browser.submit(await browser.get("/account?sessions=2"), action="end-session")
+    assert page.url.endswith("/account?sessions=2#sessions")
+    assert len(sessions_on(page)) == SESSIONS - PER_PAGE
+
+
+async def test_user_stays_on_the_page_of_the_client_that_lost_access(
+    collector: Collector, browser: Browser
+) -> None:
+    await collector.authorizations(number=CLIENTS)
+    shown = await browser.get("/account?grants=2")
+    (first, *_) = clients_on(shown)
+    form = next(n for n, one in enumerate(shown.forms) if ("client_id", first) in one.fields)
+    page = await browser.submit(shown, form, action="revoke")
+    assert page.url.endswith("/account?grants=2#grants")
+    assert first not in clients_on(page)
+
+
+@pytest.mark.parametrize("name", ["%0d%0aX: y", "//evil.example", "9" * 50])
+async def test_page_to_return_to_is_a_number(
+    collector: Collector, browser: Browser, name: str
+) -> None:
+    await collector.sessions(number=SESSIONS)
+    shown = await browser.get("/account?sessions=2")
+    page = await browser.submit(shown, action="end-session", list_page=name)
+    assert page.url.endswith("/account")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeGuard, TypeVar, cast
 
 import msgspec
 
@@ -143,11 +143,15 @@ class PageOf(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     last: int
 
 
+def is_page_number(text: str | None) -> TypeGuard[str]:
+    """Return whether a parameter can be the number of a page."""
+    return text is not None and text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
+
+
 def page_of(items: Sequence[T], wanted: str | None) -> PageOf[T]:
     """Return the part that a query parameter asks for; the nearest that there is."""
     last = max(1, -(-len(items) // PER_PAGE))
-    is_number = wanted is not None and wanted.isdecimal() and len(wanted) <= MAX_DIGITS
-    number = min(max(int(wanted or 1) if is_number else 1, 1), last)
+    number = min(max(int(wanted) if is_page_number(wanted) else 1, 1), last)
     return PageOf(
         items=items[(number - 1) * PER_PAGE : number * PER_PAGE], number=number, last=last
     )
