@@ -404,6 +404,17 @@ class TestUnsigned:
         answer = await ask(service, text, "claimant", **sent)
         assert claims_in(answer["access_token"])["sub"] == "batch-7"
 
+    @pytest.mark.parametrize("place", ["as a text", "as an object"])
+    async def test_a_context_that_contains_it_is_refused(
+        self, service: RunningService, place: str
+    ) -> None:
+        sent: dict[str, Any] = {"of_type": "unsigned_json", "audience": "claimed.example"}
+        claim = {"sub": "batch-7"}
+        text = json.dumps(claim, separators=(",", ":"))
+        context = {"a": [f"it is {text}" if place == "as a text" else claim]}
+        refused = await ask(service, text, "claimant", **sent, request_context=context)
+        assert refused.refusal == INVALID_REQUEST
+
     @pytest.mark.parametrize("text", ["{}", "[]", '{"sub":7}', '{"sub":""}', "x"])
     async def test_one_without_a_subject_is_refused(
         self, service: RunningService, text: str

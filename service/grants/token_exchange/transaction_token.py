@@ -247,7 +247,9 @@ def _read_json(asked: ExchangeRequest, name: str, domain: TrustDomain) -> Mappin
         content = _parse(text, at_most=domain.max_context_bytes)
     except JsonRefused as refused:
         raise InvalidRequest(f"{name} {refused}") from refused
-    if asked.subject.text.encode() in orjson.dumps(content):
+    said, token = orjson.dumps(content), asked.subject.text
+    within_text = orjson.dumps(token)[1:-1]  # with its quotes escaped, if it is JSON itself
+    if token.encode() in said or within_text in said:
         raise InvalidRequest(f"{name} contains the subject_token")
     return content
 
