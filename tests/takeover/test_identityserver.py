@@ -537,3 +537,19 @@ def test_thumbprints_and_names_of_certificates_are_not_taken(tmp_path: Path) -> 
     assert "SHA-1" in signing.left_out["[0].ClientSecrets[0]"]
     remedies = {row["what_to_do"] for row in signing.report["not_taken"]}
     assert any("tls_client_auth_subject_dn" in remedy for remedy in remedies)
+
+
+def test_a_user_who_is_locked_until_a_later_time_is_reported(tmp_path: Path) -> None:
+    end = (datetime.now(UTC) + timedelta(days=300)).isoformat()
+    users = [user_row("1", LockoutEnd=end), user_row("2", LockoutEnd="2020-01-01T00:00:00")]
+    taken = take_over(tmp_path, AspNetUsers=users)
+    assert [each for each in taken.left_out.values() if "locked" in each] == [
+        'user "1" is locked until a time, and may sign in here'
+    ]
+
+
+def test_properties_of_a_resource_in_their_table_are_reported(tmp_path: Path) -> None:
+    row = {"Id": 1, "Name": "a", "Enabled": True}
+    part = {"Id": 1, "ScopeId": 1, "Key": "k", "Value": "v"}
+    taken = take_over(tmp_path, ApiScopes=[row], ApiScopeProperties=[part])
+    assert any("properties of your own" in each for each in taken.left_out.values())

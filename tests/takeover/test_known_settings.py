@@ -160,6 +160,7 @@ def identityserver_of(**members: Any) -> dict[str, Any]:
         ("PollingInterval", 9),
         ("CoordinateLifetimeWithUserSession", True),
         ("CibaLifetime", 60),
+        ("ConfigurationProfiles", ["fapi2"]),
         ("Something", "x"),
     ],
 )
@@ -214,3 +215,56 @@ def test_a_code_of_a_client_lives_ten_minutes_at_most(tmp_path: Path) -> None:
     taken = imported("identityserver", content, tmp_path)
     assert taken.client("app")["authorization_code_lifetime"] == 600
     assert taken.reasons("Clients[0].AuthorizationCodeLifetime")
+
+
+@pytest.mark.parametrize("key", ["AllowPlainTextPkce", "AlwaysSendClientClaims"])
+def test_a_switch_that_is_an_empty_text_is_not_on(tmp_path: Path, key: str) -> None:
+    members = {"ClientSecrets": [{"Value": "A" * 43 + "="}], key: ""}
+    client = imported("identityserver", identityserver_of(**members), tmp_path).client("app")
+    assert not {"allow_plain_text_pkce", "always_send_client_claims"} & client.keys()
+
+
+def test_the_report_says_how_often_a_refresh_token_counts_where_the_client_does_not(
+    tmp_path: Path,
+) -> None:
+    members = {"ClientSecrets": [{"Value": "A" * 43 + "="}], "AllowOfflineAccess": True}
+    taken = imported("identityserver", identityserver_of(**members), tmp_path)
+    assert taken.reasons("Clients[0].RefreshTokenUsage")
+
+
+def test_an_api_keeps_its_secrets_under_the_name_of_the_entity(tmp_path: Path) -> None:
+    secret = {"Value": "A" * 43 + "="}
+    content = {"ApiResources": [{"Name": "a", "Scopes": ["a"], "Secrets": [secret]}]}
+    content |= {"ApiScopes": [{"Name": "a"}]}
+    taken = imported("identityserver", identityserver_of() | content, tmp_path)
+    assert taken.entry("api_resources", "a")["secrets"] == [{"sha256": secret["Value"]}]
+    assert not taken.reasons("ApiResources[0].Secrets")
+
+
+def test_a_provider_that_is_asked_for_another_response_by_default_is_reported(
+    tmp_path: Path,
+) -> None:
+    provider = {"Scheme": "corp", "Properties": {"Authority": "https://idp.example"}}
+    content = identityserver_of() | {"IdentityProviders": [provider]}
+    taken = imported("identityserver", content, tmp_path)
+    assert taken.reasons("IdentityProviders[0].Properties.ResponseType")
+
+
+def test_a_claim_that_was_always_in_the_id_token_is_reported(tmp_path: Path) -> None:
+    claim = {"Name": "email", "AlwaysIncludeInIdToken": True}
+    content = identityserver_of() | {"Scopes": [{"Name": "mail", "Type": 0, "Claims": [claim]}]}
+    taken = imported("identityserver", content, tmp_path)
+    assert taken.reasons("Scopes[0].Claims[0].AlwaysIncludeInIdToken")
+
+
+@pytest.mark.parametrize("name", ["AspNetUserPasskeys", "SamlServiceProviders"])
+def test_a_table_of_which_nothing_is_taken_is_named_with_what_to_do(
+    tmp_path: Path, name: str
+) -> None:
+    content = identityserver_of() | {name: [{"UserId": "1"}]}
+    (row,) = [
+        each
+        for each in imported("identityserver", content, tmp_path).report["not_taken"]
+        if each["place"] == name
+    ]
+    assert "compare the name" not in row["what_to_do"]

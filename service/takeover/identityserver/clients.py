@@ -147,7 +147,7 @@ def _flags(record: Record) -> dict[str, object]:
     flags: dict[str, object] = {
         ours: record.flag(theirs, default=True)
         for ours, theirs in _FLAGS.items()
-        if theirs in record
+        if record.get(theirs) not in (None, "")
     }
     modes = ("Custom", "Iat", "Nonce", "IatAndNonce")
     mode = record.word("DPoPValidationMode", modes, "Iat")
@@ -258,6 +258,9 @@ def _refresh_lifetimes(record: Record, found: Found) -> dict[str, object]:
     """Return how refresh tokens end; with sliding expiration, 0 means an end only by idleness."""
     expiration = record.word("RefreshTokenExpiration", ("Sliding", "Absolute"), "Absolute").lower()
     usage = record.word("RefreshTokenUsage", ("ReUse", "OneTimeOnly"), "OneTimeOnly")
+    if "RefreshTokenUsage" not in record and record.flag("AllowOfflineAccess", default=False):
+        reason = "a refresh token counts once, as in IdentityServer4; where Duende's default was ReUse, write refresh_token_usage: reuse"
+        found.report.change(record.below("RefreshTokenUsage"), reason)
     absolute = _lifetime(record, "AbsoluteRefreshTokenLifetime")
     if record.number("AbsoluteRefreshTokenLifetime") == 0 and expiration == "sliding":
         reason = "its refresh tokens have no absolute end; here they end a year after the sign-in"

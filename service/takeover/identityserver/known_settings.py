@@ -48,6 +48,9 @@ CLIENT = Settings(
         "allowaccesstoallcustomgranttypes": Notice(
             "each grant of your own has to be named", "add them to allowed_grant_types"
         ),
+        "configurationprofiles": Notice(
+            "profiles that the client has to follow", "write profile, such as fapi2_security"
+        ),
         "profile": Notice(
             "a profile of ASP.NET Core's API authorization", "write out what it stands for"
         ),
@@ -74,7 +77,7 @@ SCOPE = Settings(
 API = Settings(
     read=frozenset(
         {
-            *("name", "displayname", "enabled", "apisecrets", "scopes", "userclaims"),
+            *("name", "displayname", "enabled", "apisecrets", "secrets", "scopes", "userclaims"),
             *("requireresourceindicator", "allowedaccesstokensigningalgorithms"),
         }
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -112,6 +112,11 @@ class People:
             end = datetime.fromisoformat(until)
         except ValueError:
             raise Misplaced(row.below("LockoutEnd"), "is no time") from None
+        end = end if end.tzinfo else end.replace(tzinfo=UTC)
+        if datetime.now(UTC) < end and end.year < FOREVER:
+            reason = f"user {quoted(row.text('Id'))} is locked until a time, and may sign in here"
+            remedy = "set enabled: false for the user, if an administrator has set the lock"
+            self._found.report.leave_out(row.below("LockoutEnd"), reason, remedy)
         return end.year < FOREVER
 
     def _read_roles(self) -> None:

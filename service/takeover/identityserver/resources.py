@@ -57,7 +57,8 @@ def _add_api(record: Record, own_scopes: list[str], found: Found) -> list[str]:
         else:
             raise Misplaced(place, "is no text")
     API.report(record, found.report)
-    credentials = Credentials(record, "ApiSecrets", found)
+    secrets = "ApiSecrets" if "ApiSecrets" in record else "Secrets"  # as the entity calls them
+    credentials = Credentials(record, secrets, found)
     entry: dict[str, object] = {
         "name": _name(record),
         "display_name": record.text("DisplayName"),
@@ -111,7 +112,7 @@ def _add_scope_of_version_3(record: Record, found: Found) -> list[str]:
     if name == _OFFLINE_ACCESS or not _is_enabled(record, found):
         return []
     SCOPE.report(record, found.report)
-    claims = [each.text("Name") or "" for each in record.records("Claims")]
+    claims = [_claim_of_version_3(each, found) for each in record.records("Claims")]
     entry = {**_describe(record), "user_claims": claims}
     if record.flag("IncludeAllClaimsForUser", default=False):
         reason = "all claims of the user are not given by one scope: list them in user_claims"
@@ -122,6 +123,14 @@ def _add_scope_of_version_3(record: Record, found: Found) -> list[str]:
         secrets = Credentials(record, "ScopeSecrets", found).secrets
         found.add("api_scopes", record.place, {**entry, "secrets": secrets or None})
     return [name]
+
+
+def _claim_of_version_3(claim: Record, found: Found) -> str:
+    if claim.flag("AlwaysIncludeInIdToken", default=False):
+        reason = "this claim was in each ID token, and is in the UserInfo response here"
+        remedy = "set always_include_user_claims_in_id_token for clients that need it there"
+        found.report.leave_out(claim.below("AlwaysIncludeInIdToken"), reason, remedy)
+    return claim.text("Name") or ""
 
 
 def _name(record: Record) -> str:
@@ -166,6 +175,9 @@ def _provider_names(sections: Sections, found: Found) -> Iterator[str]:
             found.add("identity_providers", record.place, entry)
             for each in (record, *([inner] if inner is not record else [])):
                 PROVIDER.report(each, found.report)
+            if "ResponseType" not in inner:
+                place = inner.below("ResponseType")
+                found.report.change(place, "a provider is asked for a code, not for an ID token")
             reason = "register the redirect URI of this service at the provider, too"
             found.report.change(record.place, reason)
             yield scheme

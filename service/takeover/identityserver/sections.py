@@ -34,6 +34,11 @@ _PARTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "apiresourcescopes": ("apiresources", ("apiresourceid",), "scopes"),
     "apiresourceclaims": ("apiresources", ("apiresourceid",), "userclaims"),
     "apiclaims": ("apiresources", ("apiresourceid",), "userclaims"),
+    "apiresourceproperties": ("apiresources", ("apiresourceid",), "properties"),
+    "apiproperties": ("apiresources", ("apiresourceid",), "properties"),
+    "apiscopeproperties": ("apiscopes", ("scopeid", "apiscopeid"), "properties"),
+    "identityresourceproperties": ("identityresources", ("identityresourceid",), "properties"),
+    "identityproperties": ("identityresources", ("identityresourceid",), "properties"),
     "apiscopeclaims": ("apiscopes", ("scopeid", "apiscopeid"), "userclaims"),
     "identityresourceclaims": ("identityresources", ("identityresourceid",), "userclaims"),
     "identityclaims": ("identityresources", ("identityresourceid",), "userclaims"),
@@ -67,6 +72,17 @@ _KEY_MEMBERS = frozenset({"kty", "keyid", "dataprotected"})
 """One of them has a file that holds one signing key."""
 _UNCLEAR = "it is not clear what this list holds"
 _NAME_FILE = "name the file after its section or table, such as Clients.json"
+_NOT_TAKEN: Mapping[str, tuple[str, str]] = {
+    "aspnetuserpasskeys": (
+        "passkeys of users",
+        "let the users enrol them anew, by mfa.enrolment: at_login",
+    ),
+    "samlserviceproviders": (
+        "applications that use SAML",
+        "there is no SAML here: use OpenID Connect",
+    ),
+}
+"""Lists of which nothing is taken: why, and what to do."""
 _READ = "clients, resources, providers, keys or users"
 _ENDINGS = ("*.json", "*.jwk", "*.rsa")
 
@@ -148,14 +164,19 @@ class Sections:
     def _leave_out_file(self, file: Path) -> None:
         if len(self._files) == 1:
             raise unreadable(file, "", f"{_UNCLEAR}: {_NAME_FILE}")
+        if (known := _NOT_TAKEN.get(file.stem.lower())) is not None:
+            self._found.report.leave_out(file.name, *known)
+            return
         remedy = f"nothing, unless its rows are of {_READ}: then {_NAME_FILE}"
         self._found.report.leave_out(file.name, _UNCLEAR, remedy)
 
     def _leave_out_list(self, place: str) -> None:
-        remedy = (
-            "compare the name with IdentityServer's, unless it is a setting of your application"
+        unknown = (
+            "IdentityServer has no list of this name",
+            "compare the name with IdentityServer's, unless it is a setting of your application",
         )
-        self._found.report.leave_out(place, "IdentityServer has no list of this name", remedy)
+        name = place.rpartition(".")[2].rpartition(" ")[2].lower()
+        self._found.report.leave_out(place, *_NOT_TAKEN.get(name, unknown))
 
     def _place(self, file: Path, place: str) -> str:
         return f"{file.name}: {place}".rstrip(": ") if len(self._files) > 1 else place
