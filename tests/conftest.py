@@ -44,7 +44,7 @@ ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
 Start = Callable[..., Awaitable[RunningService]]
 
 
-REAL_ONLY = {"command", "mortal_redis", "chromium", "kind"}
+REAL_ONLY = {"command", "mortal_redis", "chromium", "own_store"}
 """Fixtures of tests that need a real store."""
 
 

@@ -87,7 +87,7 @@ class TcpRedis(Child):
             self.sentinel.write_text(sentinel)
         self.certificate = certificate
         self.port = port or 0
-        while not self.start():
+        while not self._starts():
             self.port = port or 0
 
     @property
@@ -114,8 +114,12 @@ class TcpRedis(Child):
             client.response_callbacks.clear()
             return client.execute_command(*command)
 
-    def start(self) -> bool:
-        """Start it (again), and wait until it answers; False where somebody else has the port."""
+    def start(self) -> None:
+        """Start it again, and wait until it answers."""
+        assert self._starts(), f"somebody else has port {self.port} now"
+
+    def _starts(self) -> bool:
+        """Start it, and wait until it answers; False where somebody else has the port."""
         self.port = self.port or random.choice(PORTS)  # noqa: S311 - no secret
         log = self.folder / "redis.log"
         said = len(log.read_text()) if log.exists() else 0

@@ -26,13 +26,13 @@ def store(tmp_path: Path) -> Iterator[RedisCluster]:
 
 
 @pytest.fixture
-def kind(store: RedisCluster) -> str:
+def own_store(store: RedisCluster) -> str:
     return store.url
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
-    config["store"] = {"url": kind, "timeout": "1s"}
+def config(config: dict[str, Any], own_store: str) -> dict[str, Any]:
+    config["store"] = {"url": own_store, "timeout": "1s"}
     return config
 
 

@@ -57,7 +57,7 @@ def redis(tmp_path: Path) -> Iterator[TcpRedis]:
 
 
 @pytest.fixture
-def kind(redis: TcpRedis) -> str:
+def own_store(redis: TcpRedis) -> str:
     return redis.url
 
 
@@ -68,8 +68,8 @@ def settings() -> dict[str, str]:
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str, settings: dict[str, str]) -> dict[str, Any]:
-    config["store"] = {"url": kind, "timeout": f"{SECONDS}s", **settings}
+def config(config: dict[str, Any], own_store: str, settings: dict[str, str]) -> dict[str, Any]:
+    config["store"] = {"url": own_store, "timeout": f"{SECONDS}s", **settings}
     return config
 
 

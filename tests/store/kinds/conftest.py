@@ -43,7 +43,9 @@ KINDS: dict[str, Callable[[Path], Started]] = {
 
 
 @pytest.fixture(scope="session", params=KINDS)
-def kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def own_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """The URL of a store of this kind."""
     with KINDS[request.param](tmp_path_factory.mktemp("kind")) as started:
         yield started.url
@@ -57,8 +59,8 @@ def three_masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClu
 
 
 @pytest.fixture
-async def kv(kind: str) -> AsyncIterator[KeyValue]:
+async def kv(own_store: str) -> AsyncIterator[KeyValue]:
     """The store itself."""
-    store = open_store(kind, timeout=30)
+    store = open_store(own_store, timeout=30)
     yield store
     await store.close()

@@ -50,7 +50,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SentinelSe
 
 
 @pytest.fixture
-def kind(store: SentinelSet | RedisCluster) -> str:
+def own_store(store: SentinelSet | RedisCluster) -> str:
     return store.url
 
 
@@ -62,8 +62,8 @@ async def told() -> AsyncIterator[Listener]:
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str, told: Listener) -> dict[str, Any]:
-    config["store"] = {"url": kind, "timeout": "3s"}
+def config(config: dict[str, Any], own_store: str, told: Listener) -> dict[str, Any]:
+    config["store"] = {"url": own_store, "timeout": "3s"}
     config["clients"].append(
         ciba_client(
             "till",

@@ -43,21 +43,21 @@ def store(
 
 
 @pytest.fixture
-def kind(store: SentinelSet | RedisCluster) -> str:
+def own_store(store: SentinelSet | RedisCluster) -> str:
     return store.url
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
-    config["store"] = {"url": kind, "timeout": "6s", "wait_for_replicas": 1}
+def config(config: dict[str, Any], own_store: str) -> dict[str, Any]:
+    config["store"] = {"url": own_store, "timeout": "6s", "wait_for_replicas": 1}
     client_in(config, "spa")["refresh_token_reuse_interval"] = "30s"
     return config
 
 
 @pytest.fixture
-async def kv(kind: str) -> AsyncIterator[KeyValue]:
+async def kv(own_store: str) -> AsyncIterator[KeyValue]:
     """The store itself, which waits so long that a busy machine is through with many writes."""
-    opened = open_store(kind, timeout=6, wait_for_replicas=1)
+    opened = open_store(own_store, timeout=6, wait_for_replicas=1)
     await opened.write(("SET", "ts:{x}:k", b"0", "EX", 60), durable=True)
     yield opened
     await opened.close()

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.needs("redis-server")
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str, party: RelyingParty) -> dict[str, Any]:
+def config(config: dict[str, Any], own_store: str, party: RelyingParty) -> dict[str, Any]:
     """This kind of store, and a client that is notified of logouts."""
-    config["store"] = {"url": kind}
+    config["store"] = {"url": own_store}
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     client_in(config, "web")["backchannel_logout_uri"] = party.backchannel_logout_uri
     config["clients"].append(ciba_client("till", client_in(config, "web")["client_secrets"]))
