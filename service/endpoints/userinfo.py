@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import ClassVar
 
 import msgspec
-import orjson
 
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.identity.users import Subjects
@@ -110,5 +109,5 @@ class UserinfoEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         if alg is None:
             return jwt
         enc = client.userinfo_encrypted_response_enc or DEFAULT_ENC
-        content, cty = (jwt.encode(), "JWT") if jwt else (orjson.dumps(claims), None)
+        content, cty = (jwt.encode(), "JWT") if jwt else (msgspec.json.encode(claims), None)
         return await self.keys.encrypt(content, client, alg=alg, enc=enc, cty=cty)

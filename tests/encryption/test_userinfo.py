@@ -6,10 +6,13 @@ from typing import Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
+from tests.conftest import Start
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, header_of
 from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypt
+from tests.users.switched import SwitchedUsers
 
 pytestmark = pytest.mark.rfc("openid-core#5.3.2", "openid-core#10.2")
 
@@ -46,6 +49,20 @@ async def test_userinfo_is_encrypted(service: RunningService, config: dict[str, 
     assert header["enc"] == client.get("userinfo_encrypted_response_enc", "A128CBC-HS256")
     assert "cty" not in header
     assert orjson.loads(content)["email"] == "alice@example.com"
+
+
+@as_registered({"userinfo_encrypted_response_alg": "ECDH-ES"})
+async def test_encrypted_userinfo_has_a_number_of_more_than_64_bits(
+    config: dict[str, Any], start: Start
+) -> None:
+    """A column of a database may have one."""
+    client_in(config, "frontend")["user_claims"] = {"userinfo": ["website"]}
+    config["users"] = {"source": "tests.users.switched:SwitchedUsers"}
+    service = await start(config)
+    store = SwitchedUsers.made[-1]
+    store.users[0] = replace(store.users[0], claims={"website": 2**70})
+    _, content = decrypt((await userinfo(service)).body.decode())
+    assert f'"website":{2**70}' in content.decode()
 
 
 @pytest.mark.rfc("7519#5.2", "openid-core#16.14")
