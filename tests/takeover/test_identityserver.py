@@ -285,10 +285,11 @@ def test_scopes_of_the_version_before_4_are_objects_and_its_defaults_count(tmp_p
         (2, ["authorization_code", "implicit", "refresh_token"]),
         ("ResourceOwner", ["password", "refresh_token"]),
         (6, ["authorization_code", "refresh_token"]),
+        (None, ["implicit", "refresh_token"]),
     ],
 )
 def test_flows_of_version_3_become_grants(
-    tmp_path: Path, flow: str | int, grants: list[str]
+    tmp_path: Path, flow: str | int | None, grants: list[str]
 ) -> None:
     client = {
         "ClientId": "app",

@@ -32,6 +32,7 @@ FLOWS = (
     *("AuthorizationCode", "Implicit", "Hybrid", "ClientCredentials", "ResourceOwner", "Custom"),
     *("AuthorizationCodeWithProofKey", "HybridWithProofKey"),
 )
+DEFAULT_FLOW = "Implicit"
 _GRANTS_OF_FLOWS: Mapping[str, tuple[str, ...]] = {
     "AuthorizationCode": ("authorization_code",),
     "Implicit": ("implicit",),
@@ -89,6 +90,11 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     name: Literal[
         "IdentityServer3", "IdentityServer4 before version 4", "IdentityServer4 and Duende"
     ]
+
+    @property
+    def has_flows(self) -> bool:
+        """Whether its clients have a flow in place of grants."""
+        return self.name == "IdentityServer3"
 
     @property
     def requires_consent(self) -> bool:
@@ -192,7 +198,7 @@ def _grants(record: Record) -> frozenset[str]:
     """Return the grants by the words of IdentityServer; version 3 has a flow in their place."""
     if "Flow" not in record:
         return frozenset(record.texts("AllowedGrantTypes", "GrantType"))
-    flow = record.word("Flow", FLOWS, "Implicit")
+    flow = record.word("Flow", FLOWS, DEFAULT_FLOW)
     grants = {*_GRANTS_OF_FLOWS[flow]}
     if flow == "Custom":
         grants |= {*record.texts("AllowedCustomGrantTypes", "GrantType")}
@@ -242,7 +248,7 @@ def _requires_secret(record: Record, grants: frozenset[str]) -> bool:
 
 
 def _requires_pkce(record: Record, generation: Generation) -> bool:
-    with_proof_key = record.word("Flow", FLOWS, "Implicit").endswith("WithProofKey")
+    with_proof_key = record.word("Flow", FLOWS, DEFAULT_FLOW).endswith("WithProofKey")
     return record.flag("RequirePkce", default=generation.requires_pkce or with_proof_key)
 
 

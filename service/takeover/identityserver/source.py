@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from service.takeover.found import Found, FoundUser
-from service.takeover.identityserver.clients import Generation, read_client
+from service.takeover.identityserver.clients import DEFAULT_FLOW, Generation, read_client
 from service.takeover.identityserver.known_settings import OPTIONS
 from service.takeover.identityserver.people import People
 from service.takeover.identityserver.resources import add_providers, add_resources
@@ -26,6 +26,7 @@ def read(path: Path, found: Found) -> Iterator[FoundUser]:
     generation = _generation(sections)
     for record in sections.records("clients"):
         with found.taking(record.place):
+            _set_flow(record, generation, found)
             read_client(record, found, generation=generation, providers=providers, scopes=scopes)
     add_keys(sections, found)
     _set_algorithms(found)
@@ -40,6 +41,13 @@ def _generation(sections: Sections) -> Generation:
     if any(map(_has_scopes_of_its_own, sections.records("apiresources"))):
         return Generation(name="IdentityServer4 before version 4")
     return Generation(name="IdentityServer4 and Duende")
+
+
+def _set_flow(client: Record, generation: Generation, found: Found) -> None:
+    """Write the flow of a client that names none, which is version 3's default."""
+    if generation.has_flows and "Flow" not in client and "AllowedGrantTypes" not in client:
+        client.set_default("Flow", DEFAULT_FLOW)
+        found.report.change(client.below("Flow"), "no flow is named: it is the implicit one there")
 
 
 def _has_scopes_of_its_own(record: Record) -> bool:

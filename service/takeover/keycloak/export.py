@@ -21,7 +21,7 @@ _LISTS = (
     *("federatedUsers", "defaultOptionalClientScopes", "requiredActions"),
 )
 """The lists whose items are kept while the realm is read."""
-_OBJECTS = ("attributes", "browserSecurityHeaders")
+_OBJECTS = ("attributes", "browserSecurityHeaders", "components")
 _MAX_SHORT = 20
 """Items of any other list that are kept."""
 
