@@ -48,10 +48,9 @@ class Record:
         """Return the value of a member as it is; None without it."""
         return self._members.get(key.lower())
 
-    def set_default(self, key: str, value: object) -> None:
-        """Read a member that is left out as this value."""
-        if key not in self:
-            self.own_keys[key.lower()], self._members[key.lower()] = key, value
+    def set(self, key: str, value: object) -> None:
+        """Read a member as this value."""
+        self.own_keys[key.lower()], self._members[key.lower()] = key, value
 
     def below(self, key: str) -> str:
         """Return the place of a member."""

@@ -159,7 +159,8 @@ class Sections:
         for name, node in single.items():
             self.values.setdefault(name.lower(), node.value)
             if node.place.endswith("[0]"):
-                self._leave_out_list(self._place(file, node.place.removesuffix("[0]")))
+                place = self._place(file, node.place.removesuffix("[0]"))
+                self._leave_out_list(name.lower(), place)
 
     def _leave_out_file(self, file: Path) -> None:
         if len(self._files) == 1:
@@ -170,12 +171,11 @@ class Sections:
         remedy = f"nothing, unless its rows are of {_READ}: then {_NAME_FILE}"
         self._found.report.leave_out(file.name, _UNCLEAR, remedy)
 
-    def _leave_out_list(self, place: str) -> None:
+    def _leave_out_list(self, name: str, place: str) -> None:
         unknown = (
             "IdentityServer has no list of this name",
             "compare the name with IdentityServer's, unless it is a setting of your application",
         )
-        name = place.rpartition(".")[2].rpartition(" ")[2].lower()
         self._found.report.leave_out(place, *_NOT_TAKEN.get(name, unknown))
 
     def _place(self, file: Path, place: str) -> str:
@@ -190,7 +190,7 @@ class Sections:
         elif name not in _KNOWN:
             self.values.setdefault(name, value)
             if isinstance(value, list):
-                self._leave_out_list(place)
+                self._leave_out_list(name, place)
         elif (items := _items_of(value)) is not None:
             listed = [(f"{place}[{at}]", item) for at, item in enumerate(items)]
             self._rows.setdefault(name, []).extend(listed)

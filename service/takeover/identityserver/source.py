@@ -46,7 +46,7 @@ def _generation(sections: Sections) -> Generation:
 def _set_flow(client: Record, generation: Generation, found: Found) -> None:
     """Write the flow of a client that names none, which is version 3's default."""
     if generation.has_flows and "Flow" not in client and "AllowedGrantTypes" not in client:
-        client.set_default("Flow", DEFAULT_FLOW)
+        client.set("Flow", DEFAULT_FLOW)
         found.report.change(client.below("Flow"), "no flow is named: it is the implicit one there")
 
 
